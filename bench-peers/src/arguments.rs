@@ -11,7 +11,7 @@ pub struct Arguments {
     /// Rows of the table.
     #[arg(long, default_value_t = 10_000_000)]
     pub rows: u64,
-    /// Seed of the rows and of the keys asked for.
+    /// Seed of the rows and of the keys of the questions.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Rounds of each question; the median counts.
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Memory for pages or blocks that each engine gets, in MiB.
     #[arg(long, default_value_t = 256)]
     pub cache_mib: u32,
-    /// Directory of the tables. They are built anew unless --keep finds them there.
+    /// Directory of the tables. They are built again unless --keep finds them there.
     #[arg(long, default_value = "bench-data")]
     pub dir: PathBuf,
     /// Use the tables that a run with the same rows and seed left in the directory.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The rows are those of `rukh_bench::UrlScans`, in a table keyed by site, URL and the fields of a scan,
-//! with one index by day and code; see `scans` for both engines' definitions. Each question is asked in
+//! with one index by day and code; see `scans` for both engines' definitions. Each question runs in
 //! rounds, and the median round counts. The rows of the answers are compared: a peer that gives other
 //! rows ends the run. "Raw" is RocksDB through `rukh-kv` on Rukh's own files: what the storage takes for
 //! the same keys, without SQL. With `--columnar` layouts of tables are compared, beside DuckDB.

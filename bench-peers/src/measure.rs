@@ -14,7 +14,7 @@ pub struct Measure {
 }
 
 /// Asks in `rounds` rounds, after one that warms caches and is not counted. `ask` gets the number of the
-/// round, from 0, and returns rows; the round that warms is asked as round 0.
+/// round, from 0, and returns rows; the warming round is round 0, too.
 pub fn in_rounds(rounds: u32, mut ask: impl FnMut(u32) -> Result<u64, Failure>) -> Result<Measure, Failure> {
     ask(0)?;
     let mut times = Vec::new();

@@ -40,7 +40,7 @@ pub trait Peer {
     /// Reads up to 300 rows of each day and code through the index, prepared once.
     fn by_index(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure>;
 
-    /// Reads up to 300 entries of each day and code, which hold what is asked for, prepared once.
+    /// Reads up to 300 entries of each day and code, which hold all wanted columns, prepared once.
     fn covered(&mut self, days: &[(i32, i16)]) -> Result<u64, Failure>;
 
     /// Reads rows by their whole key, each by a text of its own.
@@ -61,6 +61,6 @@ pub trait Peer {
     /// Counts the rows.
     fn count(&mut self) -> Result<u64, Failure>;
 
-    /// Returns the keys that the last question visited, where the engine tells.
+    /// Returns the keys that the last question visited, where the engine counts them.
     fn keys_examined(&self) -> Option<u64>;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// One question and what each peer took for it.
 pub struct Line {
-    /// What was asked.
+    /// The question.
     pub question: String,
     /// Questions in a round: times are divided by it.
     pub questions: u64,

@@ -126,7 +126,7 @@ fn load(arguments: &Arguments, places: &Places) -> Result<Line, Failure> {
     })
 }
 
-/// A question: its name, how many of it are in a round, and how a peer is asked.
+/// A question: its name, how many of it are in a round, and how it is put to a peer.
 struct Question {
     name: &'static str,
     in_round: fn(&Questions) -> usize,
@@ -262,7 +262,7 @@ fn ask(
     })
 }
 
-/// Returns how many times a question is asked in a round; 0 if it is not asked.
+/// Returns how many times a question is in a round; 0 if it is not.
 fn line_questions(lines: &[Line], question: &str) -> usize {
     let line = lines.iter().find(|line| line.question == question);
     line.map_or(0, |line| line.questions as usize)

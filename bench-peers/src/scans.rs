@@ -1,4 +1,4 @@
-//! The table that both engines hold, and the keys that are asked for.
+//! The table that both engines hold, and the keys of the questions.
 //!
 //! ```text
 //! scans (sitecode, md5url, status, code, sdate, free, close, queue, scantype, stime)   60 bytes of key
@@ -39,7 +39,7 @@ pub const PREFIX: &str = "SELECT md5url, url FROM scans WHERE sitecode = $1 LIMI
 /// 300 rows of one day and code: index entries, and a lookup for each.
 pub const BY_INDEX: &str = "SELECT url, ip FROM scans WHERE sdate = $1 AND code = $2 LIMIT 300";
 
-/// 300 entries of one day and code, which hold all that is asked for.
+/// 300 entries of one day and code, which hold all wanted columns.
 pub const COVERED: &str = "SELECT sitecode, md5url FROM scans WHERE sdate = $1 AND code = $2 LIMIT 300";
 
 /// Columns of all rows.
@@ -116,11 +116,11 @@ pub const BEFORE_DAY: i32 = 17_145;
 
 /// The keys that one round asks for.
 pub struct Questions {
-    /// Rows whose whole keys are asked for.
+    /// Rows whose whole keys are read.
     pub points: Vec<UrlScan>,
-    /// Sites whose first rows are asked for.
+    /// Sites whose first rows are read.
     pub sites: Vec<String>,
-    /// Days and codes whose rows are asked for.
+    /// Days and codes whose rows are read.
     pub days: Vec<(i32, i16)>,
     /// The statement that lists the parts of 10,000 keys.
     pub skip_scan: String,

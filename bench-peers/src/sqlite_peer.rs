@@ -1,4 +1,4 @@
-//! SQLite, bundled, as somebody who knows it would set it up for this table.
+//! SQLite, bundled, set up for this table as its documentation recommends.
 //!
 //! The load is one transaction of prepared inserts without journal and sync, the index made at the end.
 //! Reads have the same cache as Rukh's, and the operating system's file cache below, as Rukh has.

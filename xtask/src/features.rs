@@ -1,13 +1,13 @@
 //! `xtask features`: every choice of packages must build the same RocksDB and the same DataFusion.
 //!
-//! Cargo unifies the features of a dependency over the packages it is asked to build. When the tests
+//! Cargo unifies the features of a dependency over the packages of one build. When the tests
 //! of the workspace ask one more feature of `memchr` than the binary does, everything above `memchr`
-//! is compiled twice, and that is half an hour. So the features in question are asked by the crates
+//! is compiled twice, and that is half an hour. So the features in question are enabled by the crates
 //! that are the first to name the heavy dependencies, `rukh-kv` and `rukh-error`, used or not; see
 //! `docs/decisions/0001-one-optimised-profile.md`.
 //!
 //! The check compares what `cargo tree` prints for single packages, for the programs of the workspace
-//! and for its tests. It tells a package for the target from the same package for a build script only
+//! and for its tests. It distinguishes a package for the target from the same package for a build script only
 //! by the one that has more features.
 
 use std::collections::BTreeSet;

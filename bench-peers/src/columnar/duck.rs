@@ -26,7 +26,7 @@ pub struct Answers {
 pub struct Answer {
     /// Seconds of the median round.
     pub seconds: f64,
-    /// Seconds after the database was opened and the system had forgotten its files; no number where not asked so.
+    /// Seconds after the database was opened and the system had forgotten its files; no number where that is not measured.
     pub cold_seconds: f64,
     /// Rows of the answer.
     pub rows: u64,

@@ -12,10 +12,10 @@ use crate::sqlite_peer::SqlitePeer;
 /// How many keys a round asks for.
 type Number = fn(&Questions) -> usize;
 
-/// How a peer is asked.
+/// How a question is put to a peer.
 type Asked = fn(&mut dyn Peer, &Questions) -> Result<u64, Failure>;
 
-/// A kind of questions: name, keys of a round, how it is asked, and what is wanted of columnar/rows and columnar/SQLite.
+/// A kind of questions: name, keys of a round, how it is put, and what is wanted of columnar/rows and columnar/SQLite.
 type Kind = (&'static str, Number, Asked, Option<Bar>, Option<Bar>);
 
 const KINDS: [Kind; 3] = [

@@ -1,4 +1,4 @@
-//! What layouts and DuckDB are asked: the same text for all.
+//! The questions for layouts and DuckDB: the same text for all.
 
 use super::bars::Bar;
 
@@ -10,7 +10,7 @@ pub struct Question {
     pub sql: String,
     /// How long Rukh may take by DuckDB's time, if anything is wanted of it alone.
     pub bar: Option<Bar>,
-    /// Whether it is asked cold, too, and of tables in rows.
+    /// Whether it is measured cold, too, and of tables in rows.
     pub everywhere: bool,
 }
 

@@ -1,7 +1,7 @@
 //! How fast tables and indexes of either layout take rows.
 //!
 //! Statements are prepared, and `synchronous_commit` is off: what is compared is the work, not the disk. Columnar tables and indexes are
-//! repacked as ever, by those who write, who fold what is past 5 %; the report says what is left at the end.
+//! repacked by the writers, which fold what is past 5 %; the report says what is left at the end.
 
 use std::time::Instant;
 
@@ -129,7 +129,7 @@ fn written(arguments: &Arguments, way: &Written) -> Result<Rates, Failure> {
     let mut key = || 1 + random.below(stored);
     let single = rate(&mut connection, &one, reads, 1, &mut |at| row(key(), at))?;
     let batched = rate(&mut connection, &many, reads * 5, BATCH, &mut |at| row(key(), at))?;
-    // As many changes as those who write leave before they fold: 5 % of the rows, or what is folded at least.
+    // As many changes as writers leave before they fold: 5 % of the rows, or what is folded at least.
     let delta = (stored / 20).max(65_536);
     rate(&mut connection, &many, delta, BATCH, &mut |at| row(key(), at))?;
     let churned = rate(&mut connection, &many, reads * 25, BATCH, &mut |at| {

@@ -14,7 +14,7 @@ impl Table {
     /// Returns the table with a column at its end, which gets the next id.
     ///
     /// Fails on a name that is taken, and on a column of a family that has a missing value: rows without
-    /// anything in a family have no entry there, so that old rows could not be told from those of NULLs.
+    /// anything in a family have no entry there, so that old rows would look like those of NULLs.
     pub fn with_column(&self, column: Column) -> Result<Table, CatalogError> {
         if self.column_named(&column.name).is_some() {
             return Err(CatalogError::DuplicateColumn { column: column.name });

@@ -222,7 +222,7 @@ impl Catalog {
         next
     }
 
-    /// Returns all roles in order of creation, without the one that stands for everybody.
+    /// Returns all roles in order of creation, without `public`.
     pub fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
         self.roles.values().filter(|role| role.id != RoleId::PUBLIC)
     }
@@ -243,7 +243,7 @@ impl Catalog {
     }
 
     /// Returns what a role may do with an object of a schema, by ownership and by grants to it and to
-    /// everybody.
+    /// `public`.
     pub fn rights_on(&self, role: &Role, schema: &str, object: u32) -> Rights {
         if role.superuser || role.owns.contains(&object) {
             return Rights::ALL;

@@ -1,6 +1,6 @@
 //! The check of definitions read from storage: what they mention must be there.
 //!
-//! Drafts are checked by `validate`, with messages for whoever wrote them. Here a definition is
+//! Drafts are checked by `validate`, with messages for their authors. Here a definition is
 //! checked that was valid once: bytes may have changed since, and nothing that reads rows by it
 //! should have to doubt it.
 

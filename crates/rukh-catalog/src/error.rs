@@ -8,13 +8,13 @@ pub enum CatalogError {
     /// No table of that name.
     #[error("relation \"{name}\" does not exist")]
     UnknownTable {
-        /// Name asked for.
+        /// The name in the request.
         name: String,
     },
     /// No index of that name.
     #[error("index \"{name}\" does not exist")]
     UnknownIndex {
-        /// Name asked for.
+        /// The name in the request.
         name: String,
     },
     /// No column of that name in the table.
@@ -22,7 +22,7 @@ pub enum CatalogError {
     UnknownColumn {
         /// Table searched.
         table: String,
-        /// Name asked for.
+        /// The name in the request.
         column: String,
     },
     /// A table or index of that name exists already.

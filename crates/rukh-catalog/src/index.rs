@@ -72,7 +72,7 @@ pub struct Index {
     /// Whether two rows may share the elements' values when none is NULL.
     pub unique: bool,
     /// Whether an index that is UNIQUE is a constraint of its table, and not what CREATE UNIQUE INDEX made; those
-    /// of which nobody noted it count as constraints. Nothing but what catalogs show depends on it.
+    /// without a note count as constraints. Nothing but what catalogs show depends on it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub constraint: bool,
     /// Elements of the key, as declared.
@@ -86,7 +86,7 @@ pub struct Index {
     /// How entries are stored.
     #[serde(default, skip_serializing_if = "IndexLayout::is_rows")]
     pub layout: IndexLayout,
-    /// Columns that could be NULL when the index was made and cannot any more: keys keep the byte that tells.
+    /// Columns that could be NULL when the index was made and cannot any more: keys keep the NULL byte.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub once_nullable: Vec<ColumnId>,
     /// Whether former images have entries, too: the history of the table then has this index. It is made and filled
@@ -124,7 +124,7 @@ impl Index {
 
     /// Returns how many leading columns of [`Index::key_layout`] every entry's key has.
     ///
-    /// Spans and masked compares may speak of these only: a UNIQUE entry without NULL keeps its
+    /// Spans and masked compares may be on these only: a UNIQUE entry without NULL keeps its
     /// primary key in the value.
     pub fn searchable(&self, table: &Table) -> usize {
         if self.unique {

@@ -1,4 +1,4 @@
-//! Roles: who may log in, what is theirs, and what they may do with what is not.
+//! Roles: which may log in, what they own, and what they may do with the rest.
 //!
 //! | field       | says                                                                                  |
 //! |-------------|---------------------------------------------------------------------------------------|
@@ -7,7 +7,7 @@
 //! | `owns`      | objects that are the role's: it may do everything with them, and give rights away     |
 //! | `grants`    | rights on what is not                                                                 |
 //!
-//! The role with the id 0, `public`, stands for everybody: its grants are every role's.
+//! The role with the id 0 is `public`: its grants are every role's.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{Catalog, SchemaId, SequenceId, TableId, ViewId};
 pub struct RoleId(pub u32);
 
 impl RoleId {
-    /// Everybody.
+    /// The role `public`.
     pub const PUBLIC: RoleId = RoleId(0);
 }
 
@@ -35,7 +35,7 @@ pub struct Role {
     pub superuser: bool,
     /// Whether clients may connect as it.
     pub login: bool,
-    /// What a password is checked by; nobody connects without.
+    /// What a password is checked by; without it the role cannot log in.
     pub verifier: Option<String>,
     /// Until when the password holds, microseconds since 1970-01-01; for ever unless it is said.
     pub valid_until: Option<i64>,
@@ -144,7 +144,7 @@ impl Role {
         }
     }
 
-    /// Makes the role that stands for everybody.
+    /// Makes the role `public`.
     pub fn public() -> Self {
         Role::new("public")
     }

@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 /// | 3       | times in values, lifetimes; indexes disabled or broken; ranges in a note `load`   |
 /// |         | counters; columnar indexes                                                        |
 /// | 4       | columnar tables; versions of rows; roles and their rights; CHECK OPTION of views  |
-/// | 5       | heads of columnar blocks tell the identity of their columns; patches in values;   |
+/// | 5       | heads of columnar blocks have the identity of their columns; patches in values;   |
 /// |         | schemas; comments on views and sequences                                          |
 /// | 6       | times in columnar blocks: lifetimes and versions of columnar tables and indexes   |
 /// | 7       | keys of indexes on columns that were nullable once; lifetimes of families that    |

@@ -27,7 +27,7 @@ pub struct TableDraft {
     pub columns: Vec<Column>,
     /// Elements of the primary key.
     pub primary_key: Vec<KeyElement>,
-    /// Salt, if asked for.
+    /// Salt, if there is to be any.
     pub salt: Option<SaltOptions>,
     /// Families beside the first; empty when the table has one.
     pub families: Vec<Family>,

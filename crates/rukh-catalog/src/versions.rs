@@ -49,7 +49,7 @@ impl ColumnId {
     /// When a former image ended, the last element of its key.
     pub const ENDED: ColumnId = ColumnId(COLUMN_IDS_MAX - 2);
 
-    /// Since when the life of a row counts, in blocks of columnar tables and indexes; nobody but the engine reads it.
+    /// Since when the life of a row counts, in blocks of columnar tables and indexes; only the engine reads it.
     pub const LIFE: ColumnId = ColumnId(COLUMN_IDS_MAX - 3);
 }
 

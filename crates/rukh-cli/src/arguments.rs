@@ -81,7 +81,7 @@ pub enum Action {
     },
     /// Write what can be read of a damaged database into another one, and say what is lost
     ///
-    /// The damaged database is only read. One line tells of each table: rows kept, rows known to be lost, indexes rebuilt. The exit code is 1
+    /// The damaged database is only read. One line reports on each table: rows kept, rows known to be lost, indexes rebuilt. The exit code is 1
     /// if something is known to be lost.
     Repair {
         /// Directory of the damaged database
@@ -150,7 +150,7 @@ pub enum UserAction {
 /// How a file is written.
 #[derive(Debug, Args)]
 pub struct FileOptions {
-    /// Format; unless given, the end of the first file's name tells it, and CSV is the rest
+    /// Format; unless given, the end of the first file's name gives it, and CSV is the rest
     #[arg(long, value_enum)]
     pub format: Option<FileFormat>,
     /// CSV has no line with the names of the columns
@@ -309,7 +309,7 @@ pub struct RunArguments {
     /// Write rows only, without header and row count
     #[arg(short = 't', long)]
     pub tuples_only: bool,
-    /// Tell the time of every statement
+    /// Print the time of every statement
     #[arg(long)]
     pub timing: bool,
     /// Memory for cache, buffers, queries and loads together, such as 512MB or 4GB; RUKH_MEMORY unless given

@@ -6,7 +6,7 @@
 //! | `t [(a, b)] TO 'f'`, `(query) TO 'f'`      | the rows of the query, written here               |
 //! | `… TO STDOUT`                              | the same to where results go                      |
 //!
-//! Without FORMAT the end of the file's name tells the format, and CSV is the rest. As in COPY, a CSV file
+//! Without FORMAT the end of the file's name gives the format, and CSV is the rest. As in COPY, a CSV file
 //! has a header only with HEADER, and JSON is one object a line. Formats and options that are not known
 //! here (Parquet, QUOTE, …) make the database write the file: `COPY … TO 'f' …`.
 
@@ -213,7 +213,7 @@ fn format_of_name(name: &str) -> Option<Format> {
     }
 }
 
-/// Returns the format that the end of a file's name tells; CSV when it tells nothing.
+/// Returns the format that the end of a file's name gives; CSV for any other end.
 fn format_of_path(path: &Path) -> Option<Format> {
     let extension = path
         .extension()

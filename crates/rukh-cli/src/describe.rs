@@ -124,7 +124,7 @@ pub fn object(session: &mut Session, name: &str, detail: Detail) -> Result<(), C
     }
 }
 
-/// Writes what else there is to tell of a table or view: checks, comments, size, query.
+/// Writes the rest of the description of a table or view: checks, comments, size, query.
 fn more(session: &mut Session, oid: &str, is_view: bool) -> Result<(), CliError> {
     let checks = session.fetch(&format!(
         "SELECT '    ' || quote_ident(conname) || ' ' || pg_get_constraintdef(oid) AS line \
@@ -198,7 +198,7 @@ fn is_index(session: &mut Session, name: &str) -> bool {
     is(NameKind::Index) && !is(NameKind::Table)
 }
 
-/// Returns the lines that tell of the indexes of a table.
+/// Returns the lines about the indexes of a table.
 fn footer(indexes: &Fetched) -> String {
     if indexes.is_empty() {
         return String::new();

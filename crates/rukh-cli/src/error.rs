@@ -154,7 +154,7 @@ impl CliError {
         }
     }
 
-    /// Returns the exit code that tells this failure to a shell.
+    /// Returns the exit code of this failure.
     pub fn exit(&self) -> Exit {
         match self {
             CliError::Open { .. } => Exit::NotOpened,

@@ -43,7 +43,7 @@ pub struct Input<R> {
     buffer: String,
     /// The line on which `buffer` starts.
     buffer_line: usize,
-    /// The length of `buffer` when it was last looked through in vain.
+    /// The length of `buffer` at the last search that found nothing.
     searched: usize,
     ready: VecDeque<Item>,
 }

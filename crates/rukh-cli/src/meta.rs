@@ -123,7 +123,7 @@ pub enum Listed {
     Databases,
 }
 
-/// How much a command tells.
+/// How much a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// What is mostly wanted.

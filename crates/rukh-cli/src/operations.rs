@@ -96,7 +96,7 @@ fn restored(target: &Path, directory: &Path, id: Option<u32>, proof: Proof) -> R
     Ok(Exit::Success)
 }
 
-/// Writes what can be read of the database at `directory` into a new one at `target`, and tells what became of each table.
+/// Writes what can be read of the database at `directory` into a new one at `target`, and reports what became of each table.
 pub fn repair(directory: &Path, target: &Path) -> Exit {
     match repaired(directory, target) {
         Ok(exit) => exit,

@@ -23,7 +23,7 @@ const EXCERPT_WIDTH: usize = 60;
 /// Columns kept after the caret when both sides are cut.
 const EXCERPT_AFTER: usize = 20;
 
-/// Returns the lines that tell of `error`, each ended by a line feed; nothing for a closed pipe.
+/// Returns the lines about `error`, each ended by a line feed; nothing for a closed pipe.
 pub fn render(error: &CliError, verbosity: Verbosity) -> String {
     match error {
         CliError::ClosedPipe => String::new(),
@@ -51,7 +51,7 @@ pub fn render(error: &CliError, verbosity: Verbosity) -> String {
     }
 }
 
-/// Returns the lines that tell of `notice`.
+/// Returns the lines about `notice`.
 pub fn notice(notice: &Notice) -> String {
     lines(notice.severity, &notice.message, None, notice.hint.as_deref(), "")
 }

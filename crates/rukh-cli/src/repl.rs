@@ -118,7 +118,7 @@ fn keys() -> reedline::Keybindings {
     keys
 }
 
-/// Returns the prompt, which tells as psql's does whether a transaction block is open, `*`, or
+/// Returns the prompt, which shows as psql's does whether a transaction block is open, `*`, or
 /// aborted, `!`.
 fn prompt(status: TransactionStatus) -> &'static str {
     match status {

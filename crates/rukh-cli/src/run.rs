@@ -112,13 +112,13 @@ fn opened(directory: &Path, opened: rukh::Result<Database>) -> Result<Database, 
     })
 }
 
-/// Tells of a failure before there is a session.
+/// Reports a failure before there is a session.
 pub fn give_up(error: &CliError) -> Exit {
     output::complain(&render_error::render(error, Verbosity::Default));
     error.exit()
 }
 
-/// Tells of a failure that ended the session, and decides how the process ends.
+/// Reports a failure that ended the session, and decides how the process ends.
 pub fn finish(session: &mut Session, result: Result<(), CliError>) -> Exit {
     let result = result.and_then(|()| session.output.flush());
     match result {

@@ -230,7 +230,7 @@ impl Session {
         self.output.flush()
     }
 
-    /// Tells a person at the prompt what has changed; scripts hold results only.
+    /// Reports at the prompt what has changed; scripts hold results only.
     pub fn tell(&mut self, text: &str) -> Result<(), CliError> {
         match self.mode {
             Mode::Script => Ok(()),

@@ -52,7 +52,7 @@ pub enum Verbosity {
 pub enum OnError {
     /// It ends.
     Stop,
-    /// It goes on; the exit code still tells.
+    /// It goes on; the exit code still shows it.
     KeepGoing,
 }
 

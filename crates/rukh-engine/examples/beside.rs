@@ -22,7 +22,7 @@ use std::time::Instant;
 /// One row in so many is changed.
 const CHANGED: u64 = 100;
 
-/// How often is asked; the first, the second and the fastest are told.
+/// Number of runs of each question; the first, the second and the fastest are printed.
 const ROUNDS: usize = 9;
 
 const COLUMNS: [(&str, DataType); 12] = [
@@ -148,7 +148,7 @@ fn sum(engine: &Engine, request: ScanRequest) -> (u64, i64) {
 /// Rows found, and the sum of what they have.
 type Asked = fn(&Engine, &Arc<Table>) -> (u64, i64);
 
-/// Returns the milliseconds that this thread has spent on a core, where the system tells.
+/// Returns the milliseconds that this thread has spent on a core, where the system reports it.
 fn on_core() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = told.split(' ').next().and_then(|time| time.parse::<f64>().ok());
@@ -174,7 +174,7 @@ fn timed(name: &str, mut ask: impl FnMut(bool) -> (u64, i64)) {
     );
 }
 
-/// Returns how often this process has read from files, and how many bytes came from disk, where the system tells.
+/// Returns how often this process has read from files, and how many bytes came from disk, where the system reports it.
 fn reads() -> (u64, u64) {
     let told = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let number = |name: &str| {

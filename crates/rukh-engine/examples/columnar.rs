@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Without names all is measured, of both layouts: microseconds a question, or rows a second. `churn` writes random rows
-//! while another thread repacks without end, `steady` where only those who write fold changes; `append` writes rows in the order of their keys.
+//! while another thread repacks without end, `steady` where only the writers fold changes; `append` writes rows in the order of their keys.
 
 use rukh_catalog::{
     Column, ColumnId, ColumnValues, FamilyId, KeyElement, KeyExpr, Table, TableDraft, TableOptions,
@@ -130,7 +130,7 @@ fn scan(at: u64) -> Vec<Datum> {
     ]
 }
 
-/// How often rounds of questions are asked; the fastest counts.
+/// Number of rounds of questions; the fastest counts.
 const ROUNDS: u32 = 5;
 
 fn fastest(mut round: impl FnMut()) -> Duration {

@@ -1,4 +1,4 @@
-//! What can go wrong in the engine, told apart where a caller would act differently.
+//! Errors of the engine: one variant for each case that a caller handles in its own way.
 
 use rukh_catalog::CatalogError;
 use rukh_keys::ValueError;
@@ -122,14 +122,14 @@ pub enum EngineError {
     /// Transactions wait for one another in a circle, which this statement would have closed (40P01).
     #[error("deadlock detected")]
     Deadlock,
-    /// The caller's [`Progress`](crate::Progress) asked to stop (57014).
+    /// The caller's [`Progress`](crate::Progress) requested a stop (57014).
     #[error("canceling statement due to user request")]
     Cancelled,
     /// A change of a database that was opened for reading (25006).
     #[error("cannot change a database opened read-only")]
     ReadOnly,
     /// A bulk load was cut short while it became visible, or the log could not be synced: only opening
-    /// the database again, for writing, can tell what is stored and complete it (57P03).
+    /// the database again, for writing, can find out what is stored and complete it (57P03).
     #[error("the database must be opened again for writing to complete what was cut short")]
     RecoveryNeeded,
     /// The definition of a table is there, and its rows are not: the end of the log was lost, and with it the statement that dropped the
@@ -228,14 +228,14 @@ impl EngineError {
             }
             EngineError::HashCollision { .. } => Some("Use a longer HASH in the primary key."),
             EngineError::Corruption { .. } => {
-                Some("Run CHECK TABLE; a damaged index can be filled anew with ALTER INDEX … REBUILD.")
+                Some("Run CHECK TABLE; a damaged index can be filled again with ALTER INDEX … REBUILD.")
             }
             EngineError::TableLost { .. } => Some(
                 "It was dropped, or rewritten, by a statement that a damaged log has lost. DROP TABLE removes it; a backup may have its rows, and \
                  rukh repair DIR TARGET saves what is left of a table.",
             ),
             EngineError::IndexNotReady { .. } => {
-                Some("SHOW INDEXES tells its state; ALTER INDEX … REBUILD fills it anew.")
+                Some("SHOW INDEXES shows its state; ALTER INDEX … REBUILD fills it again.")
             }
             _ => None,
         }

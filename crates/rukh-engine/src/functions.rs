@@ -1,4 +1,4 @@
-//! Index expressions and partial predicates: what the engine asks of whoever can evaluate SQL.
+//! Index expressions and partial predicates: the functions that an evaluator of SQL gives the engine.
 
 use crate::EngineError;
 use rukh_catalog::Table;

@@ -48,8 +48,8 @@
 //! | `folding`  | how changes beside blocks become blocks                     | `repack`, `paying`                         |
 //! | `writing`  | how a statement becomes a batch, and several are one        | `write`, `pending`, `existing`, `unique`, `stage`, `transaction` |
 //! | `building` | work over whole tables that goes past the batch             | `load`, `build`, `backfill`, `catch_up`, `erase` |
-//! | `defining` | how definitions change; what a crash leaves, and who clears it up | `engine`, `indexes`, `analyze`, `recover` |
-//! | `checking` | what people who run it ask                                  | `scrub`, `dump`, `operations`, `repair`    |
+//! | `defining` | how definitions change; recovery after a crash              | `engine`, `indexes`, `analyze`, `recover`  |
+//! | `checking` | checks and upkeep of a whole database                       | `scrub`, `dump`, `operations`, `repair`    |
 //!
 //! Deliberately not here: SQL and its expressions (a caller compiles them, see [`RowFunctions`]),
 //! the choice of an access path (rukh-planner), and any file format but that of values.

@@ -1,8 +1,8 @@
-//! How long operations tell how far they are, and are told to stop.
+//! Progress of long operations, and their cancellation.
 
 use crate::EngineError;
 
-/// Watches a long operation: told of every few thousand rows, and asked whether to go on.
+/// Watches a long operation: called every few thousand rows, and returns whether to go on.
 pub trait Progress {
     /// Takes the number of rows to come, once it is known; estimated where counting would cost.
     fn total(&self, rows: Option<u64>);
@@ -14,7 +14,7 @@ pub trait Progress {
     fn cancelled(&self) -> bool;
 }
 
-/// A [`Progress`] that nobody watches.
+/// A [`Progress`] that reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 

@@ -1,4 +1,4 @@
-//! Changes beside blocks are shown as they are in each snapshot, whether they were kept decoded, read anew, or are a transaction's own.
+//! Changes beside blocks are shown as they are in each snapshot, whether they were cached, read again, or are a transaction's own.
 
 #![allow(clippy::unwrap_used)]
 
@@ -110,7 +110,7 @@ fn row(table: &Table, key: i64, version: i64) -> Row {
     support::row(table, &text)
 }
 
-/// What is asked: tests by column, columns, and of tables a range of keys.
+/// A question: tests by column, columns, and of tables a range of keys.
 #[derive(Debug)]
 struct Question {
     tests: Vec<(usize, Bound<Datum>, Bound<Datum>, bool)>,
@@ -155,7 +155,7 @@ fn question(random: &mut Random, columns: usize, kind: Kind) -> Question {
     }
 }
 
-/// The values of the columns asked for, row by row; or as many empty rows as there are.
+/// The values of the requested columns, row by row; or as many empty rows as there are.
 fn ask(snapshot: &Snapshot, table: &Arc<Table>, question: &Question) -> Vec<Row> {
     let id = |at: &usize| table.columns[*at].id;
     let columns: Vec<ColumnId> = question.columns.iter().map(id).collect();

@@ -179,7 +179,7 @@ fn scattered_table(rows: i64) -> (Arc<dyn KvStore>, Engine) {
     (store, engine)
 }
 
-/// The keys of the rows that have one of these values in a column, or NULL if that is asked for; and what was read.
+/// The keys of the rows that have one of these values in a column, or NULL if that is wanted; and what was read.
 fn keys_with(
     engine: &Engine,
     column: &str,

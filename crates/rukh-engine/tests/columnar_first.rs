@@ -72,7 +72,7 @@ fn change(engine: &Engine, table: &Arc<Table>) {
     write.commit(Durability::Buffered).unwrap();
 }
 
-/// Where rows are asked for, and of which.
+/// Which rows are wanted, and how many.
 #[derive(Clone, Debug)]
 struct Asked {
     ranges: Vec<KeyRange>,
@@ -228,7 +228,7 @@ fn the_last_of_ascending_values_take_one_block() {
             count: 3,
             ties: true,
         };
-        // Only who knows all blocks knows where the last ones are.
+        // The last blocks are known only where all are.
         let asked = Asked {
             reverse,
             ..everywhere()
@@ -237,7 +237,7 @@ fn the_last_of_ascending_values_take_one_block() {
         read_first(&engine, &asked, column, vec![last]).1.blocks_read
     };
     let all = |reverse: bool| [0, 5, 6].map(|column| read(column, reverse));
-    // The block before the last one may have some of the last three, as far as heads tell.
+    // The block before the last one may have some of the last three, as far as heads show.
     assert_eq!(all(false), [1, 1, 2]);
     assert_eq!(all(true), [1, 1, 1]);
     // As long as what is beside it leaves rows enough in it.
@@ -257,7 +257,7 @@ fn a_scan_begins_where_the_first_rows_are() {
             count: 3,
             ties: true,
         };
-        // What a test refuses some rows of tells nothing before it is read.
+        // A block some of whose rows a test refuses proves nothing before it is read.
         let asked = Asked {
             reverse,
             either_end: true,
@@ -336,7 +336,7 @@ proptest! {
     ) {
         let (engine, _) = if changed { &*CHANGED } else { &*UNCHANGED };
         let asked = Asked { ranges, tests, reverse, either_end };
-        // Who reads all has the heads of all blocks kept.
+        // A scan of all rows caches the heads of all blocks.
         read_first(engine, &everywhere(), 0, Vec::new());
         for column in [0, 2, 3, 5, 6] {
             compare(engine, &asked, column);

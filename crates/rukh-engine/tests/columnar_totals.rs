@@ -1,4 +1,4 @@
-//! Totals that heads of blocks tell in place of rows: with those of the rows given out they are the totals of all rows.
+//! Totals by heads of blocks in place of rows: with those of the rows given out they are the totals of all rows.
 
 #![allow(clippy::unwrap_used)]
 
@@ -65,7 +65,7 @@ fn values(vector: &ColumnVector, rows: usize) -> Vec<Option<Vec<u8>>> {
     (0..rows).map(value).collect()
 }
 
-/// Rows, and by column rows that are not NULL, the smallest and the greatest value; and how many blocks told.
+/// Rows, and by column rows that are not NULL, the smallest and the greatest value; and how many blocks were answered by their heads.
 type Found = (u64, Vec<(u64, Option<Vec<u8>>, Option<Vec<u8>>)>);
 
 /// A scan of these columns between two keys.
@@ -92,11 +92,11 @@ impl Asked<'_> {
         request
     }
 
-    /// The totals of all rows, told by heads where they can be if `told`; and how many blocks told them.
-    fn totals(&self, snapshot: &Snapshot, told: bool) -> Result<(Found, u64), EngineError> {
+    /// The totals of all rows, by heads where they can be if `by_heads`; and how many blocks were answered by them.
+    fn totals(&self, snapshot: &Snapshot, by_heads: bool) -> Result<(Found, u64), EngineError> {
         let mut cursor = snapshot.scan_columnar(self.request())?;
         let width = self.columns.len();
-        if told {
+        if by_heads {
             let wanted = |column| TotalWanted {
                 column,
                 least: true,

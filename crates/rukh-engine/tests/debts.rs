@@ -1,4 +1,4 @@
-//! Those who write fold what they leave beside the blocks of columnar indexes as fast as they leave it.
+//! Writers fold what they leave beside the blocks of columnar indexes as fast as they leave it.
 
 #![allow(clippy::unwrap_used)]
 

@@ -139,7 +139,7 @@ fn full_disk(rows_at_once: u64) -> usize {
             shows(&engine, &states[at], &what);
             store.heal();
             if has_half_made(&engine) {
-                // Who makes it of several writes could not undo them; the next open does.
+                // A statement of several writes cannot be undone; the next open does it.
                 drop(engine);
                 engine = support::open(store.clone());
                 engine.set_rows_at_once(rows_at_once);

@@ -375,7 +375,7 @@ fn an_older_database_reads_its_history_in_key_order_until_indexes_are_rebuilt() 
     assert_eq!(check(&engine), 750);
 }
 
-/// An entry that lacks its image, or the other way round, is told, and the index is taken out of use.
+/// An entry that lacks its image, or the other way round, is reported, and the index is taken out of use.
 #[test]
 fn damage_is_found() {
     let engine = versioned();

@@ -138,7 +138,7 @@ impl World {
         support::table(&self.engine, "t")
     }
 
-    /// Forgets what is dead; from then on it can stand in nobody's way.
+    /// Forgets the expired rows; from then on they conflict with nothing.
     fn bury(&mut self) {
         let Some(lifetime) = self.lifetime else { return };
         let now = self.now();

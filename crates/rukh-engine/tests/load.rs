@@ -157,7 +157,7 @@ fn a_load_that_is_dropped_or_cancelled_leaves_nothing() {
     let mut load = engine.load(id).unwrap();
     load.add(numbers(0..100)).unwrap();
     let cancelled = load.finish_watched(&CancelAfter(Cell::new(0)));
-    // A load that is done before anybody looks is not cancelled.
+    // A load that is done before the first report is not cancelled.
     match cancelled {
         Err(EngineError::Cancelled) => assert_eq!(rows(&engine).len(), 0),
         other => assert_eq!(other.unwrap(), 100),

@@ -24,7 +24,7 @@ fn store(path: &Path, own_families: Option<usize>) -> Arc<dyn KvStore> {
     Arc::new(RocksStore::open(path, &options).unwrap())
 }
 
-/// Memory of this process in MiB, as the system tells it, where it does.
+/// Memory of this process in MiB, as the system reports it, where it does.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const COLUMNS: &str = "k INTEGER, a INTEGER NULL, s VARCHAR NULL, p VARCHAR NULL IN payload";
 const ROWS: i64 = 3000;
 
-/// Does something when the build has read this many thousand rows, and cancels when told to.
+/// Runs an action when the build has read this many thousand rows, and cancels if set to.
 struct During<'a> {
     engine: &'a Engine,
     act: RefCell<Option<Box<dyn FnOnce(&Engine) + 'a>>>,
@@ -162,7 +162,7 @@ fn rows_that_come_change_and_go() {
             delete(engine, "9000");
             upsert(engine, &["7, 8, 'again', 'q'"]);
             delete(engine, "2998");
-            // Nobody reads it, though it is there.
+            // It is not read, though it is there.
             let building = index(engine, "i").unwrap();
             assert_eq!(building.state, IndexState::Building);
         });

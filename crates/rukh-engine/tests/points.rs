@@ -250,7 +250,7 @@ fn rocks(path: &Path) -> RocksStore {
     RocksStore::open(path, &options).unwrap()
 }
 
-/// What the child does: all steps, with indexes filled beside writers, telling of each that is done.
+/// What the child does: all steps, with indexes filled beside writers, reporting each that is done.
 fn live(path: &Path, end: Option<(String, u64, bool)>) -> BTreeMap<String, u64> {
     let points = Arc::new(Points {
         end,

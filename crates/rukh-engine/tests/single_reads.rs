@@ -83,7 +83,7 @@ fn write(engine: &Engine, table: &Arc<Table>, rows: &[Row], gone: bool) {
     write.commit(Durability::Buffered).unwrap();
 }
 
-/// Columns asked for: some of the key, some others, one twice.
+/// The requested columns: some of the key, some others, one twice.
 fn asked() -> Vec<ColumnId> {
     [6, 0, 4, 5, 6, 3].map(ColumnId).to_vec()
 }

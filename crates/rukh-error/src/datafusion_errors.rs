@@ -1,6 +1,6 @@
 //! DataFusion's and Arrow's errors as PostgreSQL's: SQLSTATE and words.
 //!
-//! Much of what they find wrong they tell in a sentence only, so that the sentence is read here, and nowhere else.
+//! Much of what they find wrong they say in a sentence only, so that the sentence is read here, and nowhere else.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
@@ -323,7 +323,7 @@ fn unreadable(message: &str) -> SqlError {
     }
 }
 
-/// DataFusion's planner tells what is wrong in words only.
+/// DataFusion's planner gives the cause in words only.
 fn plan_error(message: String) -> SqlError {
     if let Some(name) = between(&message, "table '", "' not found") {
         let bare = name
@@ -425,7 +425,7 @@ fn condition_error(message: &str) -> Option<SqlError> {
     Some(SqlError::no_condition("NOT", &postgres_type(ty)))
 }
 
-/// Columns and aggregates where groups are asked for.
+/// Columns and aggregates where groups are needed.
 fn grouping_error(message: &str) -> Option<SqlError> {
     let ungrouped = |column: &str| {
         let message = format!(

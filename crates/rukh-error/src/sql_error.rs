@@ -96,7 +96,7 @@ impl SqlError {
         Self::new(ErrorKind::Io, "58030", message)
     }
 
-    /// Makes the error of a call of the system that failed: 53100 for want of space, 53000 for want of descriptors, else 58030.
+    /// Makes the error of a call of the system that failed: 53100 without space, 53000 without descriptors, else 58030.
     pub fn of_system(message: impl Into<String>, source: &io::Error) -> Self {
         let state = match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "53100",
@@ -273,7 +273,8 @@ impl From<EngineError> for SqlError {
             EngineError::CompletedLater { source } => {
                 let mut told = SqlError::from(*source);
                 told.detail = Some(
-                    "The load was visible in part when that happened; nobody sees any of it yet.".to_string(),
+                    "The load was visible in part when that happened; no session sees any of it yet."
+                        .to_string(),
                 );
                 told.hint = Some(
                     "The load is completed by the next statement that writes, once that can be done."
@@ -301,7 +302,7 @@ impl From<KvError> for SqlError {
                 let error = SqlError::new(ErrorKind::Corruption, "XX001", message);
                 match table {
                     Some(_) => error.with_hint(
-                        "SHOW STATS tells what has that storage; a damaged index can be filled anew with ALTER INDEX … REBUILD.",
+                        "SHOW STATS shows the owner of that storage; a damaged index can be filled again with ALTER INDEX … REBUILD.",
                     ),
                     None => error,
                 }

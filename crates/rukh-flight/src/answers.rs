@@ -55,7 +55,7 @@ impl Service {
             .await
     }
 
-    /// Tells what a query gives; runs it if it gives no rows.
+    /// Returns the schema of a query; runs it if it gives no rows.
     pub(crate) async fn tell(
         &self,
         session: &Arc<Session>,
@@ -94,7 +94,7 @@ impl Service {
         }
     }
 
-    /// Tells the schema of a query, which does not run.
+    /// Returns the schema of a query, which does not run.
     pub(crate) async fn described<T>(
         &self,
         request: &Request<T>,
@@ -110,7 +110,7 @@ impl Service {
         Ok(described.await?.unwrap_or_else(|| Arc::new(Schema::empty())))
     }
 
-    /// Tells the schema of a prepared query, which does not run.
+    /// Returns the schema of a prepared query, which does not run.
     pub(crate) async fn described_prepared<T>(
         &self,
         request: &Request<T>,

@@ -71,7 +71,7 @@ pub(crate) fn token(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Fails unless everybody on this machine is an administrator, and the call comes from there.
+/// Fails unless every client on this machine is an administrator, and the call comes from there.
 pub(crate) fn check_trusted(database: &Database, address: SocketAddr) -> Result<(), Error> {
     if database.has_users() {
         return Err(Error::statement("28000", "no user and no password were given"));

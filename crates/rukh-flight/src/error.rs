@@ -1,4 +1,4 @@
-//! Errors of the database as gRPC tells them, and why a server does not start.
+//! Errors of the database in the form of gRPC, and why a server does not start.
 //!
 //! The SQLSTATE stands in front of the message, because clients show that, and by itself in `sqlstate`.
 //!

@@ -6,7 +6,7 @@
 //!
 //! Start reading at `server`, then `service`, `session` and `run`.
 //!
-//! Invariants: a call belongs to one session, which its token or its connection tells; nothing that a client
+//! Invariants: a call belongs to one session, which its token or its connection identifies; nothing that a client
 //! sends panics, or takes more memory than the longest message; tokens and passwords are in no log;
 //! arrow-flight and tonic are named in this crate only.
 //!

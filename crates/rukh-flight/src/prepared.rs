@@ -79,7 +79,7 @@ impl Call {
         Ok(rows)
     }
 
-    /// Tells the schema of the rows; `None` if there are none.
+    /// Returns the schema of the rows; `None` if there are none.
     pub(crate) fn schema(&self, connection: &mut Connection) -> Result<Option<SchemaRef>, Error> {
         let description = connection.describe(self.statement.get(), &[])?;
         if description.schema.is_none() || self.bound.is_empty() {
@@ -88,7 +88,7 @@ impl Call {
         self.schema_of(connection, &self.rows(&description)?)
     }
 
-    /// Tells the schema of the rows for the types of these parameters.
+    /// Returns the schema of the rows for the types of these parameters.
     fn schema_of(
         &self,
         connection: &mut Connection,
@@ -100,7 +100,7 @@ impl Call {
         Ok(description.schema.as_deref().map(schema::told))
     }
 
-    /// Tells the schema of the rows, and how to get them.
+    /// Returns the schema of the rows, and how to get them.
     pub(crate) fn begin(self, connection: &mut Connection) -> Result<(SchemaRef, Runs), Error> {
         let description = connection.describe(self.statement.get(), &[])?;
         let rows = self.rows(&description)?;

@@ -273,7 +273,7 @@ impl Stream for Batches {
     }
 }
 
-/// Runs a statement that gives rows; `begin` tells their schema, and how to get them.
+/// Runs a statement that gives rows; `begin` returns their schema, and how to get them.
 pub(crate) async fn stream(
     session: &Arc<Session>,
     place: Place,

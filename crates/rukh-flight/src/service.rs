@@ -97,7 +97,7 @@ impl FlightSqlService for Service {
         let answer = futures::stream::once(async { Ok(response) });
         let mut response: Response<Pin<Box<dyn Stream<Item = _> + Send>>> = Response::new(Box::pin(answer));
         let header = authentication::bearer(&token).parse();
-        let header = header.map_err(|_| malformed("the token cannot be told"))?;
+        let header = header.map_err(|_| malformed("the token is not readable"))?;
         response.metadata_mut().insert("authorization", header);
         Ok(response)
     }

@@ -235,7 +235,7 @@ impl Session {
         if let Some(user) = &self.user {
             connection.set_user(user);
         }
-        // Without users everybody is called as the database is.
+        // Without users every client has the name of the database.
         connection.set_client(self.user.as_deref().unwrap_or("rukh"), self.pid);
         for (name, value) in self.defaults.settings.iter() {
             connection.set(name, value)?;
@@ -390,7 +390,7 @@ impl Session {
         result
     }
 
-    /// Tells of a statement that has run.
+    /// Logs a statement that has run.
     pub(crate) fn tell(&self, connection: Option<&Connection>, text: &str, elapsed: Duration, is_ok: bool) {
         if let Some(told) = &self.defaults.on_statement {
             told(connection, text, elapsed, is_ok);

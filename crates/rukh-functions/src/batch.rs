@@ -167,7 +167,7 @@ impl BatchBuilder {
         self.rows += 1;
     }
 
-    /// Returns the rows as a batch and starts anew.
+    /// Returns the rows as a batch and starts another.
     pub fn finish(&mut self) -> Result<RecordBatch, SqlError> {
         let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.rows)));

@@ -482,7 +482,7 @@ mod tests {
         };
         let mut all: Vec<(String, ArrowType)> = Vec::new();
         for (name, function) in state.scalar_functions() {
-            // What does not take the arguments is not asked: some functions count on having one.
+            // A function that does not take the arguments is left out: some count on having one.
             if !takes(fields_with_udf(arguments, function.as_ref())) {
                 continue;
             }

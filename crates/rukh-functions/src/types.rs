@@ -24,7 +24,7 @@ use rukh_keys::{DataType, NUMERIC_HALF};
 /// Key of the SQL type in a field's metadata.
 pub const TYPE_KEY: &str = "rukh.type";
 
-/// Key of the number of PostgreSQL's type in a field's metadata, where its values do not tell it.
+/// Key of the number of PostgreSQL's type in a field's metadata, where its values do not show it.
 pub const WIRE_KEY: &str = "rukh.wire";
 
 /// Number of PostgreSQL's type of intervals.

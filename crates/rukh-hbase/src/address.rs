@@ -1,13 +1,13 @@
 //! URLs: `hbase://host:port[,host:port…]/namespace`.
 //!
-//! The hosts are masters or region servers; any of them tells where the rest is.
+//! The hosts are masters or region servers; any of them knows where the rest is.
 
 use crate::Error;
 
 /// Where a cluster is, and which namespace of it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Hosts and ports that are asked for the place of everything else; at least one.
+    /// Hosts and ports of the bootstrap servers; at least one.
     pub hosts: Vec<(String, u16)>,
     /// The namespace; `default` where the URL names none.
     pub namespace: String,

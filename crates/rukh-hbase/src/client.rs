@@ -82,7 +82,7 @@ enum Sought<'a> {
     Last,
 }
 
-/// What is asked of one row.
+/// A request for one row.
 enum Request {
     Get(data::Get),
     Change(Option<Condition>, Vec<Mutation>),
@@ -107,7 +107,7 @@ impl Request {
 }
 
 impl Client {
-    /// Makes a client; nothing is connected before something is asked.
+    /// Makes a client; the first request connects.
     pub fn new(url: &str, settings: Settings) -> Result<Client, Error> {
         Ok(Client(Arc::new(Inner {
             address: Address::parse(url)?,

@@ -3,7 +3,7 @@
 //! A connection opens with `HBas`, version 0, authentication 80 (SIMPLE), and a `ConnectionHeader` behind its length.
 //! A frame is a length of four bytes, a delimited header, a delimited message, and a cell block. Answers come in any
 //! order and find their call by its number. A length beyond `FRAME_BYTES_MAX`, a torn frame or an answer that
-//! nobody waits for ends the connection and with it every open call; memory grows with what has come, not
+//! no call waits for ends the connection and with it every open call; memory grows with what has come, not
 //! with what a length claims.
 
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// Connects within `limit` and says who is there; a server that refuses says so with the first call.
+    /// Connects within `limit` and sends the header; a server that refuses says so with the first call.
     pub async fn open(host: &str, port: u16, service: &str, limit: Duration) -> Result<Connection, Error> {
         let server = format!("{host}:{port}");
         let failed = |source: std::io::Error| Error::Connect {
@@ -253,7 +253,7 @@ fn deliver(mut frame: Bytes, server: &str, calls: &Calls) -> Result<(), Error> {
         Err(error) => return Err(error.clone()),
     };
     let sender =
-        sender.ok_or_else(|| protocol(server, &format!("nobody waits for the answer to call {id}")))?;
+        sender.ok_or_else(|| protocol(server, &format!("no request waits for the answer to call {id}")))?;
     // A caller that has gone away needs no answer.
     let _ = sender.send(answer);
     Ok(())
@@ -276,7 +276,7 @@ fn refused(server: &str, exception: ExceptionResponse) -> Error {
     match remote(server, exception) {
         Error::Remote { class, message, .. } if class.ends_with("AccessDeniedException") => {
             Error::Unsupported {
-                what: format!("what {server} asks for, authentication by Kerberos ({message}),"),
+                what: format!("authentication by Kerberos, which {server} requires ({message}),"),
             }
         }
         error => error,

@@ -19,7 +19,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// What was asked for is not in this client.
+    /// The request is not in this client.
     #[error("{what} is not supported")]
     Unsupported {
         /// The feature by name.
@@ -70,7 +70,7 @@ pub enum Error {
     /// The server answered with an exception.
     #[error("{server}: {class}: {message}")]
     Remote {
-        /// `host:port`, or the table where several servers were asked.
+        /// `host:port`, or the table where several servers were called.
         server: String,
         /// The Java class of the exception, whole.
         class: String,

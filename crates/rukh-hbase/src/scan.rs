@@ -343,7 +343,7 @@ impl Scanner {
         (self.scan.start, self.scan.includes_start) = (next, !backward);
     }
 
-    /// Tells the server that the scanner is not needed. Nobody waits for the answer, and without it the scanner expires.
+    /// Closes the scanner on the server, without waiting for the answer. Without it the scanner expires.
     fn close(&mut self) {
         let (Some(open), Ok(runtime)) = (self.open.take(), tokio::runtime::Handle::try_current()) else {
             return;

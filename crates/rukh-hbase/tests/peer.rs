@@ -51,7 +51,7 @@ async fn damaged_answers_are_protocol_errors() {
         ("header of an answer", b"\x00\x00\x00\x00"),
         ("header of an answer", b"\x00\x00\x00\x02\x7f\x08"),
         (
-            "nobody waits for the answer to call 7",
+            "no request waits for the answer to call 7",
             b"\x00\x00\x00\x04\x02\x08\x07\x00",
         ),
         ("contradict", b"\x00\x00\x00\x04\x02\x08\x00\x09"),

@@ -6,7 +6,7 @@
 use crate::types::DataType;
 use thiserror::Error;
 
-/// Tells why a value is not taken by a type or a key column.
+/// Says why a value is not taken by a type or a key column.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ValueError {
     /// A text is a number outside of its type (22003).
@@ -83,7 +83,7 @@ pub enum ValueError {
     /// A text is not a value of the type (22P02).
     #[error("invalid input syntax for type {}: \"{text}\"", name_without_digits(.ty))]
     InvalidText {
-        /// The type asked for.
+        /// The wanted type.
         ty: DataType,
         /// The text.
         text: String,
@@ -91,7 +91,7 @@ pub enum ValueError {
     /// A text is not a date or time (22007).
     #[error("invalid input syntax for type {}: \"{text}\"", .ty.postgres_name())]
     InvalidDateTime {
-        /// The type asked for.
+        /// The wanted type.
         ty: DataType,
         /// The text.
         text: String,
@@ -111,7 +111,7 @@ pub enum ValueError {
     /// A value of one kind was given where a type wants another (42804).
     #[error("a value of type {} is expected but the value is {found}", .ty.postgres_name())]
     TypeMismatch {
-        /// The type asked for.
+        /// The wanted type.
         ty: DataType,
         /// The kind of the value, such as `text`.
         found: &'static str,
@@ -163,7 +163,7 @@ fn out_of_range(value: &str, ty: &DataType) -> String {
     )
 }
 
-/// Tells why, and at which byte, stored bytes are not a key of the layout.
+/// Says why, and at which byte, stored bytes are not a key of the layout.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyDecodeError {
     /// The key ends inside of a column.

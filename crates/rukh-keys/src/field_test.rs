@@ -93,7 +93,7 @@ impl FieldTest {
     }
 
     /// Whether a key passes the test. A key that ends before the field does passes: it is no key
-    /// of the layout, and decoding it tells.
+    /// of the layout, and decoding it fails.
     pub fn matches(&self, key: &[u8]) -> bool {
         let rest = key.get(self.offset..).unwrap_or_default();
         match &self.allowed {
@@ -318,7 +318,7 @@ fn allowed_bit(slot: &Slot, bit: u8, intervals: &[(Bound<'_>, Bound<'_>)]) -> Op
     })
 }
 
-/// The ranges of a column's bytes that the intervals, and NULL if asked for, stand for.
+/// The ranges of a column's bytes that the intervals, and NULL if it is wanted, stand for.
 fn column_ranges(slot: &Slot, intervals: &[(Bound<'_>, Bound<'_>)], nulls: bool) -> Option<Vec<KeyRange>> {
     let mut ranges = Vec::with_capacity(intervals.len() + 1);
     for (low, high) in intervals {

@@ -124,7 +124,7 @@ impl Slot {
 /// search keys.
 ///
 /// The bytes of two keys compare as their tuples do, column by column in the direction of each.
-/// `docs/key-encoding.md` tells the bytes.
+/// `docs/key-encoding.md` has the bytes.
 ///
 /// Invariant: all places are computed once, in [`KeyLayout::new`].
 #[derive(Clone, PartialEq, Eq)]

@@ -124,7 +124,7 @@ impl MaskedCompare {
     }
 
     /// Whether a key passes all tests. A key too short for them passes: it is no key of the
-    /// layout, and decoding it tells.
+    /// layout, and decoding it fails.
     #[inline]
     pub fn matches(&self, key: &[u8]) -> bool {
         if key.len() < self.end {

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 impl DataType {
     /// Writes a value of the type as PostgreSQL's text output: `t`, `1.50`, `2012-01-01 12:00:00`,
-    /// `2012-01-01 12:00:00+00`, `\x00ff`. NULL gives an empty string; callers tell it apart.
+    /// `2012-01-01 12:00:00+00`, `\x00ff`. NULL gives an empty string; callers distinguish it.
     pub fn format_text(&self, datum: &Datum) -> String {
         let mut text = String::new();
         // Writing into a String does not fail.

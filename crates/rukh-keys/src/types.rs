@@ -207,7 +207,7 @@ impl DataType {
         })
     }
 
-    /// Brings a value into the form the type stores, or tells why the type does not take it.
+    /// Brings a value into the form the type stores, or says why the type does not take it.
     ///
     /// | type            | form                                                                  |
     /// |-----------------|-----------------------------------------------------------------------|

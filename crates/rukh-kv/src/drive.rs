@@ -31,7 +31,7 @@ const PATIENCE_MAX: u32 = 64;
 const CANCEL_STEP: u64 = 2048;
 
 /// A place in an ordered table. Without a key, it is past either end or has met an error, which
-/// `status` tells.
+/// `status` returns.
 pub trait Position {
     /// Prepares for a range to be read next. Returns whether the position will show no key outside
     /// it, so that keys need not be compared with its ends.
@@ -407,7 +407,7 @@ impl<P: Position> Driver<P> {
         self.ends_before(&self.ranges[self.at], key)
     }
 
-    /// Returns the first range from the current one on that is not done with. The one at hand
+    /// Returns the first unfinished range from the current one on. The current one
     /// and the next are tried first: they are the usual answers.
     fn range_with(&self, done: impl Fn(&KeyRange, &Self) -> bool) -> usize {
         for at in self.at..self.ranges.len().min(self.at + 2) {

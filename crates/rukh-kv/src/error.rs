@@ -1,4 +1,4 @@
-//! What can go wrong in a store, told apart where a caller would act differently.
+//! Errors of a store: one variant for each case that a caller handles in its own way.
 
 use crate::hex::Hex;
 use crate::{LoadFile, LogDamage};
@@ -16,13 +16,13 @@ pub enum KvError {
     /// A table was named that the store or snapshot does not have.
     #[error("table \"{table}\" does not exist")]
     UnknownTable {
-        /// The name asked for.
+        /// The name in the request.
         table: String,
     },
     /// A table was to be created under a name that is taken.
     #[error("table \"{table}\" already exists")]
     TableExists {
-        /// The name asked for.
+        /// The name in the request.
         table: String,
     },
     /// A name that no table can have.
@@ -60,7 +60,7 @@ pub enum KvError {
     UnknownBackup {
         /// The directory of backups.
         path: PathBuf,
-        /// The number asked for; none for the newest.
+        /// The number in the request; none for the newest.
         id: Option<u32>,
     },
     /// A copy of the database was to be made in a directory that holds something.
@@ -75,10 +75,10 @@ pub enum KvError {
         /// The path given.
         path: PathBuf,
     },
-    /// A write was asked of a store opened for reading only.
+    /// A write to a store that is open for reading only.
     #[error("cannot write to a database opened read-only")]
     ReadOnly,
-    /// A scan's caller asked it to end.
+    /// The caller of a scan ended it.
     #[error("the scan was cancelled")]
     Cancelled,
     /// The store was closed.
@@ -108,7 +108,7 @@ pub enum KvError {
     Corruption {
         /// The table read, where known.
         table: Option<String>,
-        /// The key asked for, or the last good key before the damage, where known.
+        /// The key that was read, or the last good key before the damage, where known.
         key: Option<Vec<u8>>,
         /// What the storage found.
         message: String,
@@ -139,7 +139,7 @@ pub enum KvError {
     /// The store, as it was opened, cannot do this.
     #[error("the store does not support {operation}")]
     Unsupported {
-        /// What was asked.
+        /// The operation.
         operation: &'static str,
     },
     /// Any other failure of the storage below.
@@ -153,7 +153,7 @@ pub enum KvError {
 }
 
 impl KvError {
-    /// Wraps an error of the file system, telling a full disk apart.
+    /// Wraps an error of the file system, with a kind of its own for a full disk.
     pub(crate) fn io(operation: impl Into<String>, source: io::Error) -> KvError {
         let operation = operation.into();
         match source.kind() {
@@ -179,13 +179,13 @@ impl KvError {
     }
 }
 
-/// Whether a call failed for want of a descriptor: the process may have no more of them, or the system.
+/// Whether a call failed for lack of a descriptor: the process may have no more of them, or the system.
 #[cfg(target_os = "linux")]
 fn is_about_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// As above, where nobody knows.
+/// As above, where the system does not report it.
 #[cfg(not(target_os = "linux"))]
 fn is_about_descriptors(_: &io::Error) -> bool {
     false

@@ -23,7 +23,7 @@ pub enum Fault {
     Refuse,
     /// It changes nothing, nor does any later one: a dead device, or the end of the process.
     Halt,
-    /// It changes nothing, nor does any later one, for want of space, until the store is healed: a full disk.
+    /// It changes nothing, nor does any later one, for lack of space, until the store is healed: a full disk.
     Full,
     /// It is done, but reported as failed: the answer got lost.
     LoseAnswer,

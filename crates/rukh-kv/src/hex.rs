@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Longest value that prints in full; beyond it only the length is told. In bytes.
+/// Longest value that prints in full; of a longer one only the length prints. In bytes.
 const SHOWN_BYTES: usize = 32;
 
 /// Prints all bytes, two digits each.

@@ -8,7 +8,7 @@
 //! |-----------------|------------------------------------------------------------------------|
 //! | [`RocksStore`]  | databases on disk: one RocksDB; tables in column families, many share some |
 //! | [`MemoryStore`] | tests: multi-version maps with the same behaviour                      |
-//! | [`RecordStore`] | golden tests: wraps a store and writes down what is asked of it        |
+//! | [`RecordStore`] | golden tests: wraps a store and records its calls                      |
 //! | [`FaultStore`]  | crash and fault sweeps: wraps a store and makes the n-th write fail    |
 //!
 //! An [`Overlay`] holds changes that are not written yet and shows them over a snapshot: what a

@@ -15,7 +15,7 @@ pub trait MergeOperator: Send + Sync {
     fn fold(&self, key: &[u8], value: Option<&[u8]>, operands: &[&[u8]]) -> Option<Vec<u8>>;
 
     /// Returns one operand that does what `older` and then `newer` do, or `None` when only the value
-    /// can tell, or the bytes are no operands.
+    /// can decide, or the bytes are no operands.
     ///
     /// A store asks for it to keep chains of operands short, and keeps apart what it gets no answer
     /// for; an overlay needs the answer, and gives a corruption error without one.

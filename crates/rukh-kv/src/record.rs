@@ -1,4 +1,4 @@
-//! A store that writes down what is asked of it, for golden tests.
+//! A store that records its calls, for golden tests.
 //!
 //! Operations are kept as data, so that a layer which knows the key layouts can print keys decoded;
 //! their Display prints bytes in hexadecimal:
@@ -32,7 +32,7 @@ pub enum Recording {
     ReadsAndWrites,
 }
 
-/// Something asked of a store. Only what the store did without error is written down.
+/// A call of a store. Only calls that succeed are recorded.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Operation {
@@ -40,14 +40,14 @@ pub enum Operation {
     Get {
         /// The table read.
         table: String,
-        /// The key asked for.
+        /// The key.
         key: Vec<u8>,
     },
     /// Many keys were read at once.
     MultiGet {
         /// The table read.
         table: String,
-        /// The keys asked for, in the caller's order.
+        /// The keys, in the caller's order.
         keys: Vec<Vec<u8>>,
     },
     /// A scan was started.

@@ -126,7 +126,7 @@ impl PinnedSnapshot {
     }
 
     /// Makes reads with these options see the snapshot. The options hold a bare pointer to it:
-    /// whoever keeps them must keep the snapshot, too.
+    /// the owner of the options must keep the snapshot, too.
     fn apply_to(&self, options: &mut ReadOptions) {
         options.set_snapshot(&self.snapshot);
     }
@@ -222,14 +222,14 @@ fn available_bytes(path: &std::path::Path) -> Option<u64> {
     Some(u64::from(found.f_bavail).saturating_mul(u64::from(found.f_frsize)))
 }
 
-/// As above, where nobody asks the system.
+/// As above, where the system does not report it.
 #[cfg(not(target_os = "linux"))]
 fn available_bytes(_: &std::path::Path) -> Option<u64> {
     None
 }
 
 /// Lets this process have as many descriptors as the system allows it, and returns how many these are: the soft limit becomes the hard
-/// one. `None` where there is no such limit. For the start of a program, before a database is opened: that goes by the limit.
+/// one. `None` where there is no such limit. Called at the start of a program, before a database is opened, which reads the limit.
 #[cfg(target_os = "linux")]
 #[allow(clippy::unnecessary_cast)] // of other widths on other systems
 pub fn raise_descriptor_limit() -> Option<u64> {

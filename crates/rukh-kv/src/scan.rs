@@ -85,7 +85,7 @@ impl ScanSpec {
     }
 }
 
-/// Prints the ranges in hexadecimal and what else is asked: `[61 - 62) masked reverse limit 5`.
+/// Prints the ranges in hexadecimal and the rest of the request: `[61 - 62) masked reverse limit 5`.
 impl fmt::Display for ScanSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, range) in self.ranges.iter().enumerate() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Named, ordered tables of bytes, written atomically and read through snapshots.
 ///
 /// Every method can be called from any thread. Nothing here assumes one machine: what differs
-/// between storages is told by [`KvStore::capabilities`].
+/// between storages is in [`KvStore::capabilities`].
 pub trait KvStore: Send + Sync {
     /// Says what this store can do.
     fn capabilities(&self) -> Capabilities;
@@ -33,13 +33,13 @@ pub trait KvStore: Send + Sync {
     /// Creates an empty table, durably. Errors: `TableExists`, `InvalidTableName`, `ReadOnly`.
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
-    /// Applies options to a table that is there. A store keeps no options over a reopen: whoever
+    /// Applies options to a table that is there. A store keeps no options over a reopen: a caller that
     /// wants others than the defaults says so again. A table that a store has put together with others of the same
     /// options stays as it was created.
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
-    /// Says which values of a table nobody will miss: they may be forgotten, each on its own and at any time.
-    /// Replaces what was said before, and returns when nothing goes by that any more. Not kept over a
+    /// Sets which values of a table may be forgotten, each on its own and at any time.
+    /// Replaces the earlier setting, and returns when it is no longer in use. Not kept over a
     /// reopen. Stores forget in earnest where the table was created with [`TableOptions::purged`], or
     /// this was said of it before the last open. Nothing is forgotten of a table of which nothing was said.
     fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError>;
@@ -70,7 +70,7 @@ pub trait KvStore: Send + Sync {
     fn compact(&self, table: &str) -> Result<(), KvError>;
 
     /// Rewrites tables in their most compact form, those that lie together at once, and passes over those that are not
-    /// there. `done` is told of how many more it is done, and says whether to go on.
+    /// there. `done` receives how many more are done, and returns whether to go on.
     fn compact_all(
         &self,
         tables: &[String],
@@ -120,7 +120,7 @@ pub trait KvStore: Send + Sync {
     /// Removes finished files that will not be ingested; those that are gone are no error.
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
 
-    /// Empties finished files, durably, and without any space: somebody may have written down that they are to be ingested, and
+    /// Empties finished files, durably, and without any space: a note may say that they are to be ingested, and
     /// [`KvStore::is_abandoned`] says that they are not. They are there until they are discarded.
     fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
 
@@ -148,7 +148,7 @@ pub trait KvStore: Send + Sync {
     /// `DirectoryExists`.
     fn checkpoint(&self, directory: &Path) -> Result<(), KvError>;
 
-    /// Syncs and lets go of the storage, once the last snapshot and cursor is dropped. Later calls
+    /// Syncs and releases the storage, once the last snapshot and cursor is dropped. Later calls
     /// give `Closed`.
     fn close(&self) -> Result<(), KvError>;
 }
@@ -261,7 +261,7 @@ pub struct TableOptions {
     /// Values of at least this many bytes lie in files of their own, so that rewriting keys does
     /// not rewrite them; `None` keeps all values with their keys.
     pub large_value_bytes: Option<u64>,
-    /// Whether values may be forgotten, as [`KvStore::set_purge`] will say; told when a table is created.
+    /// Whether values may be forgotten, as [`KvStore::set_purge`] will say; set when a table is created.
     pub purged: bool,
     /// How all of it is compressed; `None` takes what the store takes for all tables.
     pub compression: Option<Compression>,

@@ -1,4 +1,4 @@
-//! What a store and its tables take up, for people who run them.
+//! Disk usage of a store and its tables.
 
 /// What one table takes up. Numbers that a store does not have are zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

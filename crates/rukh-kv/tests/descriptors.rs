@@ -1,5 +1,5 @@
-//! Descriptors that are used up: a flush fails and with it all writes, what is there can be read, and once there are descriptors and nobody
-//! reads, the same store writes on.
+//! Descriptors that are used up: a flush fails and with it all writes, reads go on, and once there are descriptors and no
+//! reader, the same store writes on.
 //!
 //! The test runs itself as a child process with a small limit, in which it opens files until there is none left.
 
@@ -51,7 +51,7 @@ fn keys(store: &dyn KvStore, table: &str) -> u64 {
     store.snapshot().count(table, all).unwrap().0
 }
 
-/// Has a flush fail for want of descriptors.
+/// Makes a flush fail for lack of descriptors.
 fn stop(store: &dyn KvStore) {
     let taken = take_all();
     let refused = store.flush();
@@ -84,7 +84,7 @@ fn live(directory: &Path) {
         expected += 2;
         assert_eq!([keys(&store, "own"), keys(&store, "shared")], [expected; 2]);
     }
-    // Who reads keeps what it reads from, and writers are refused until it is done.
+    // A reader keeps its view, and writers are refused until it is done.
     write(100).unwrap();
     let (snapshot, other) = (store.snapshot(), store.snapshot());
     stop(&store);
@@ -101,14 +101,14 @@ fn live(directory: &Path) {
         assert!(cursor.next().unwrap().is_some());
         assert_eq!(snapshot.count("own", all()).unwrap().0, expected + 1);
     }
-    // A snapshot of which nobody reads is taken away.
+    // An idle snapshot is taken away.
     write(101).unwrap();
     for snapshot in [&snapshot, &other] {
         let gone = snapshot.get("own", &[0; 4]);
         assert!(matches!(gone, Err(KvError::SnapshotGone)), "{gone:?}");
     }
     stop(&store);
-    // A table comes and goes by the same way.
+    // A table is created and dropped in the same way.
     store.create_table("late", &TableOptions::default()).unwrap();
     put(&store, "late", 1).unwrap();
     stop(&store);

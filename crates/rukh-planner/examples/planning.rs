@@ -4,7 +4,7 @@
 //!
 //! | column    | plans                                                                  |
 //! |-----------|------------------------------------------------------------------------|
-//! | `plan`    | all paths from the table and its indexes, made ready anew: [`plan`]      |
+//! | `plan`    | all paths from the table and its indexes, each prepared again: [`plan`]  |
 //! | `choose`  | the path taken, all made ready before: [`Planner::choose`]               |
 //! | `target`  | the table alone, made ready before: [`access_path_on`]                   |
 

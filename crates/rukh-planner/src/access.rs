@@ -78,11 +78,11 @@ pub struct AccessPath {
     pub reverse: bool,
     /// The order in which rows arrive.
     pub order: Vec<OrderKey>,
-    /// Whether rows arrive in the order asked for (also if none was).
+    /// Whether rows arrive in the wanted order (also if there is none).
     pub ordered: bool,
     /// How one row of each group is read, where that is enough.
     pub loose: Option<LooseScan>,
-    /// The runs of keys that are merged, where that gives the order asked for; they hold what
+    /// The runs of keys that are merged, where that gives the wanted order; they hold what
     /// `ranges` do.
     pub merge: Option<Merge>,
     /// What reading is likely to cost.
@@ -116,14 +116,14 @@ pub struct LooseScan {
     /// Whether the last row of each group is read, too; else it is the first, in the direction of the
     /// path.
     pub both_ends: bool,
-    /// Whether there is one row at most for each group asked for.
+    /// Whether there is one row at most for each wanted group.
     pub exact: bool,
 }
 
 /// Runs of keys to be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
-    /// How many leading elements tell the runs apart, beside the bucket.
+    /// How many leading elements distinguish the runs, beside the bucket.
     pub columns: usize,
     /// The runs; in each, at least one key may lie.
     pub runs: Vec<Run>,
@@ -141,7 +141,7 @@ pub struct Run {
 /// What rows of a path have to be among.
 #[derive(Clone, Debug)]
 pub struct Within {
-    /// Gives the primary keys of the rows, from an index alone. Its residual speaks of conjuncts of the
+    /// Gives the primary keys of the rows, from an index alone. Its residual has conjuncts of the
     /// query, as that of the path does.
     pub path: AccessPath,
     /// The conjuncts that are true of all these rows, by position.

@@ -6,7 +6,7 @@
 //! An index is suggested where it would cost a third at most and pass a tenth of the keys at most. Its
 //! elements are the columns that conditions fix to one value, the rarest value first, then those
 //! fixed to a list of values, then the one narrowed the most by a range; or, for a LIMIT, the first of
-//! these and the order asked for. Elements that gain little are left out from the end.
+//! these and the wanted order. Elements that gain little are left out from the end.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@
 //! drops those that lie in another.
 //!
 //! All work is bounded: products by [`PRODUCT_WORK_MAX`], lists by [`BOXES_MAX`]. Past a bound the
-//! result is wider than asked for, never narrower.
+//! result is wider than needed, never narrower.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -419,7 +419,7 @@ fn joined_along(one: &TermBox, others: &[TermBox], term: TermId, types: &dyn Ter
     joined
 }
 
-/// A box with the hashes of its sets, so that the hash of all but one is at hand.
+/// A box with the hashes of its sets, so that the hash of all but one is quick.
 struct Hashed {
     one: TermBox,
     hashes: Vec<u64>,

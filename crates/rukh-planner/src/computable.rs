@@ -1,7 +1,7 @@
 //! What `evaluate` can be relied on for: where everything has a type, and what meets compares.
 //!
 //! `evaluate` takes what it does not understand for NULL, and a row for which a condition is NULL is not
-//! kept. So a condition with such a part must be checked by somebody else: it is not decidable.
+//! kept. So a condition with such a part must be checked elsewhere: it is not decidable.
 
 use rukh_keys::{DataType, Datum};
 use std::borrow::Cow;

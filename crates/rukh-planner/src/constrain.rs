@@ -46,7 +46,7 @@ pub(crate) struct Constraint {
     pub(crate) proven: Vec<bool>,
 }
 
-/// Finds the spans of a key. `given` tells conjuncts that hold for every entry of the source anyway.
+/// Finds the spans of a key. `given` has the conjuncts that hold for every entry of the source anyway.
 pub(crate) fn constrain(
     query: &Query<'_>,
     knowledge: &Knowledge,
@@ -106,7 +106,7 @@ fn apart<'k>(boxes: Cow<'k, [TermBox]>, slots: &[Slot], included: &mut [bool]) -
 /// Most boxes of a conjunct that are simplified once more where nothing else narrows them.
 const SIMPLIFIED_MAX: usize = 1_000;
 
-/// Intersects all conjuncts over the elements of a key; tells per conjunct whether each of the
+/// Intersects all conjuncts over the elements of a key; returns per conjunct whether each of the
 /// resulting boxes lies in one of its own.
 fn product_for_key<'k>(
     query: &Query<'_>,

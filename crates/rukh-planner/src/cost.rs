@@ -88,7 +88,7 @@ pub(crate) struct PathShape<'a> {
     /// Conjuncts checked on the index entry, before the lookup.
     pub(crate) residual_index: &'a [usize],
     pub(crate) covering: bool,
-    /// Whether the order asked for is that of the path.
+    /// Whether the wanted order is that of the path.
     pub(crate) ordered: bool,
 }
 

@@ -97,7 +97,7 @@ struct Class {
 }
 
 impl Deciding<'_> {
-    /// The rows in any of some boxes, as far as elements from one on tell.
+    /// The rows in any of some boxes, as far as elements from one on show.
     fn rows(&mut self, among: &[usize], from: usize) -> Option<Vec<TermBox>> {
         self.work = self.work.checked_sub(among.len().max(1))?;
         if among.is_empty() {
@@ -147,7 +147,7 @@ impl Deciding<'_> {
         Some(rows.collect())
     }
 
-    /// The boxes among which the rows are, for each value of an element; equal ones are told once.
+    /// The boxes among which the rows are, for each value of an element, without duplicates.
     #[allow(clippy::type_complexity)]
     fn questions(
         &mut self,

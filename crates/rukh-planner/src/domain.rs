@@ -326,7 +326,7 @@ pub(crate) fn first_not(ty: DataType, holds: impl Fn(i128) -> bool) -> Option<Cu
     let (min, max) = ordinals(ty)?;
     let (mut low, mut high) = (min, max + 1);
     while low < high {
-        // Those of a DECIMAL of 38 digits lie further apart than an i128 tells.
+        // Those of a DECIMAL of 38 digits lie further apart than an i128 holds.
         let middle = low + (high.abs_diff(low) / 2) as i128;
         match holds(middle) {
             true => low = middle + 1,
@@ -683,7 +683,7 @@ pub(crate) fn count(ty: DataType, interval: &Interval) -> Option<u128> {
         Cut::At(datum, _) => ordinal(ty, datum),
     };
     let (low, high) = (at(&interval.low)?, at(&interval.high)?);
-    // Of a DECIMAL of 38 digits there are more than an i128 tells.
+    // Of a DECIMAL of 38 digits there are more than an i128 holds.
     (low <= high).then(|| high.abs_diff(low))
 }
 

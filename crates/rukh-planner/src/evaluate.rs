@@ -20,7 +20,7 @@ use crate::value::{Value, compare, constant_value};
 
 /// Computes a predicate for the row whose terms `values` gives.
 ///
-/// A row is kept if the result is `Some(true)`. [`Predicate::is_decidable`] tells whether the
+/// A row is kept if the result is `Some(true)`. [`Predicate::is_decidable`] returns whether the
 /// result can be relied on; opaque parts and parameters count as NULL.
 ///
 /// # Errors

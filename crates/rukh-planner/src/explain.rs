@@ -15,9 +15,9 @@
 //! ranges: see [`explain_lookup_text`].
 //!
 //! A line that has nothing to say is left out. Behind `ranges` stand `buckets` for a salted key, in
-//! which the ranges are read, and `masked`. A loose scan has `group`: what tells groups apart, and which
-//! row is read of each; where ranges are merged in order, `merge` tells by what they differ. `residual` before a lookup is checked on the index entry
-//! and says so. `within` is another scan, which tells by their primary keys the rows that are to be read. ANALYZE appends `actual` and `time`.
+//! which the ranges are read, and `masked`. A loose scan has `group`: what distinguishes groups, and which
+//! row is read of each; where ranges are merged in order, `merge` shows by what they differ. `residual` before a lookup is checked on the index entry
+//! and says so. `within` is another scan, which gives the primary keys of the rows that are to be read. ANALYZE appends `actual` and `time`.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub struct Actuals {
     pub blocks_read: u64,
     /// Blocks ruled out by what is known of their columns.
     pub blocks_pruned: u64,
-    /// Blocks that told totals in place of their rows.
+    /// Blocks whose heads gave totals in place of their rows.
     pub blocks_told: u64,
     /// Changes read beside blocks.
     pub delta_rows: u64,
@@ -162,7 +162,7 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     text
 }
 
-/// What rows have to be among: the scan that tells, and below it what it reads.
+/// What rows have to be among: the scan that gives their keys, and below it what it reads.
 fn within_texts(query: &Query<'_>, within: &Within) -> Vec<String> {
     let path = &within.path;
     let mut texts = vec![format!(
@@ -278,7 +278,7 @@ fn merge_text(query: &Query<'_>, path: &AccessPath, merge: &Merge) -> String {
     )
 }
 
-/// What tells the runs of a merge apart, as SQL.
+/// What distinguishes the runs of a merge, as SQL.
 pub(crate) fn run_names(query: &Query<'_>, path: &AccessPath, merge: &Merge) -> Vec<String> {
     let buckets = path.buckets.iter().filter(|buckets| buckets.len() > 1);
     let elements = key_elements(query, path.source).into_iter();
@@ -286,7 +286,7 @@ pub(crate) fn run_names(query: &Query<'_>, path: &AccessPath, merge: &Merge) -> 
     buckets.map(|_| "bucket".to_string()).chain(elements).collect()
 }
 
-/// What tells the groups of a loose scan apart, as SQL.
+/// What distinguishes the groups of a loose scan, as SQL.
 pub(crate) fn group_names(query: &Query<'_>, path: &AccessPath) -> Vec<String> {
     let Some(loose) = &path.loose else {
         return Vec::new();

@@ -16,18 +16,18 @@
 //! | `residual`     | array of conditions checked on decoded values                                |
 //! | `covering`     | whether no lookup is needed                                                  |
 //! | `lookup_columns` | array of column names                                                       |
-//! | `group`        | null, or `{"by", "rows"}`: what tells groups apart, `first`, `last` or `both` |
-//! | `merge`        | null, or `{"by", "runs"}`: what tells the runs apart that are merged, their number |
+//! | `group`        | null, or `{"by", "rows"}`: what distinguishes groups, `first`, `last` or `both` |
+//! | `merge`        | null, or `{"by", "runs"}`: what distinguishes the runs that are merged, their number |
 //! | `within`       | null, or `{"kind", "index", "ranges", "masked", "residual", "estimate"}` of the scan that rows have to be among |
 //! | `reverse`      | whether it is read backwards                                                 |
 //! | `order`        | array of `{"expression", "descending", "nulls_first"}`: the order delivered  |
-//! | `ordered`      | whether that is the order asked for                                          |
+//! | `ordered`      | whether that is the wanted order                                             |
 //! | `columnar`     | null, or `{"tests", "columns"}`: conditions on encoded columns, names of columns read |
 //! | `estimate`     | `{"keys", "seeks", "lookups", "rows", "cost_us"}`                            |
 //! | `actual`       | null, or the members of [`Actuals`], `elapsed` as `elapsed_us` |
 //!
 //! An open end of a range is empty. Ranges are cut off behind the first 1,000;
-//! `byte_ranges` tells how many there are.
+//! `byte_ranges` is their number.
 
 use rukh_keys::{Edge, SortOrder, Span};
 use serde_json::{Value, json};

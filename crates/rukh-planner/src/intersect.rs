@@ -11,8 +11,8 @@
 //! hold the primary key, and what it proves of its rows need not be checked again. The other is then read
 //! as usual, order and all, and passes over entries whose primary key is not among those.
 //!
-//! Deliberately not here: more than two indexes, and keys that do not fit into memory; whoever runs the
-//! path has to do without, and finds the same rows.
+//! Deliberately not here: more than two indexes, and keys that do not fit into memory; then the executor
+//! reads without the second index, and finds the same rows.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ fn is_worth_it(query: &Query<'_>, best: &AccessPath) -> bool {
         && is_scan
 }
 
-/// The primary keys that one index gives, by the conditions that its entries can tell of.
+/// The primary keys that one index gives, by the conditions that its entries can decide.
 fn within(query: &Query<'_>, knowledge: &Knowledge, target: &Target, naming: &[ColumnId]) -> Option<Within> {
     if target.source() == Source::Table || target.columnar {
         return None;
@@ -139,7 +139,7 @@ fn within(query: &Query<'_>, knowledge: &Knowledge, target: &Target, naming: &[C
     if conjuncts.is_empty() || conjuncts.len() == query.conjuncts.len() {
         return None;
     }
-    // What it tells must hold by these conditions alone.
+    // What it decides must hold by these conditions alone.
     let alone: Vec<Predicate> = conjuncts.iter().map(|at| query.conjuncts[*at].clone()).collect();
     let query = Query {
         conjuncts: &alone,
@@ -165,7 +165,7 @@ fn both(query: &Query<'_>, knowledge: &Knowledge, outer: &Target, within: &Withi
     if !matches!(path.kind, ScanKind::RangeScan | ScanKind::SkipScan) || path.columnar.is_some() {
         return None;
     }
-    // Both would tell of the same.
+    // Both would decide the same.
     let is_left = |at: usize| !given[at] && !path.residual.contains(&at);
     (0..query.conjuncts.len()).find(|at| is_left(*at))?;
     let told = within.conjuncts.iter().map(|at| &knowledge.conjuncts[*at]);

@@ -2,7 +2,7 @@
 //!
 //! Conjuncts of one box are intersected into a *base* box; the others are cut down by it: arms that
 //! contradict it go, terms it implies go. What then is left of all of them gives one box that holds
-//! every row asked for; if nothing is left, no row passes and no key is read.
+//! every matching row; if nothing is left, no row passes and no key is read.
 //!
 //! | conjuncts                              | base  | others              | known            |
 //! |----------------------------------------|-------|---------------------|------------------|
@@ -36,7 +36,7 @@ const COMMON_BOXES_MAX: usize = 256;
 /// Most times that comparisons of columns carry what is known of one over to the other.
 const CARRY_PASSES_MAX: usize = 4;
 
-/// Most values of terms that are equal to each other which are told apart.
+/// Most values of terms that are equal to each other which are kept apart.
 const EQUAL_VALUES_MAX: usize = 64;
 
 /// Most boxes made of values of terms that are equal.

@@ -3,10 +3,10 @@
 //!
 //! The method, in the order of the files: a [`Predicate`] speaks about *terms*; `lower` turns each
 //! conjunct into boxes, one set of intervals per term; `knowledge` is what the conjuncts say together;
-//! `constrain` intersects the boxes over the elements of one key and tells which conjuncts that
+//! `constrain` intersects the boxes over the elements of one key and returns which conjuncts that
 //! proves; `spans` and `ranges` turn boxes into byte ranges; `masked` tests on key bytes what ranges
 //! leave open; the rest is the residual; `loose` reads one row per group. [`plan`] does so for the table and every index and takes the
-//! cheapest. `docs/where-to-ranges.md` tells it at length.
+//! cheapest. `docs/where-to-ranges.md` describes it at length.
 //!
 //! To execute a statement again and again, keep a [`Planner`] of its table and call
 //! [`Planner::choose`]: the same path in a fraction of the time (`point` reads one key of the table

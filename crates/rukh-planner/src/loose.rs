@@ -3,7 +3,7 @@
 //! A group has the same values in the leading elements of a key. The row wanted of it comes first as
 //! the key is read forward or backward, so one seek per group finds it, however many rows there are:
 //!
-//! | key               | asked                               | groups    | reads                     |
+//! | key               | query                               | groups    | reads                     |
 //! |-------------------|-------------------------------------|-----------|---------------------------|
 //! | (sensor, ts)      | DISTINCT sensor                     | sensor    | forward                   |
 //! | (sensor, ts)      | max(ts) GROUP BY sensor             | sensor    | backward                  |
@@ -15,10 +15,10 @@
 //! | (sensor, ts)      | max(ts) GROUP BY sensor, ts <= 9    | sensor    | backward, masked          |
 //! | (sensor), salted  | DISTINCT sensor                     | sensor    | forward, in each bucket   |
 //!
-//! Groups may be finer than those asked for: what is read then holds the row wanted, and others. NULLs
+//! Groups may be finer than the wanted ones: the scan then reads the row wanted, and others. NULLs
 //! that come first are a group of their own where a value is wanted instead.
 //!
-//! Invariant: of each group asked for, the row wanted is among those read, unless no row passes the
+//! Invariant: of each wanted group, the row wanted is among those read, unless no row passes the
 //! conditions; all conditions are decided before the scan leaves a group.
 
 use rukh_catalog::{ColumnId, FamilyId};
@@ -244,7 +244,7 @@ fn order_direction(
     direction
 }
 
-/// Whether the groups of a key are those asked for and no finer.
+/// Whether the groups of a key are the wanted ones and no finer.
 fn is_exact(query: &Query<'_>, target: &Target, known: &TermBox, asked: &Grouped, shape: &Shape) -> bool {
     let is_given = |term: TermId| asked.by.contains(&term) || is_fixed(query, known, term);
     let is_asked = |slot: &Slot| match (slot.hash_of, slot.term) {

@@ -1,4 +1,4 @@
-//! Runs of keys that each are in the order asked for, to be merged instead of sorted.
+//! Runs of keys that each are in the wanted order, to be merged instead of sorted.
 //!
 //! Where the order is that of the elements behind some leading ones, and these have few values, each of
 //! their values has a run of keys in order; buckets of a salted key are such runs, too:
@@ -31,7 +31,7 @@ const RUNS_MAX: usize = 64;
 const TAKE: f64 = 0.06;
 const COMPARE: f64 = 0.02;
 
-/// Returns a path that is not in the order asked for with its runs merged, if it has some and that
+/// Returns a path that is not in the wanted order with its runs merged, if it has some and that
 /// costs less than the sort; `all` is the path's estimate without a limit.
 pub(crate) fn merged_path(
     query: &Query<'_>,
@@ -62,7 +62,7 @@ pub(crate) fn merged_path(
     })
 }
 
-/// The fewest leading elements behind which a key is in the order asked for, and the direction.
+/// The fewest leading elements behind which a key is in the wanted order, and the direction.
 fn ordered_behind(
     query: &Query<'_>,
     target: &Target,
@@ -91,7 +91,7 @@ fn ordered_behind(
     None
 }
 
-/// The direction in which the elements behind some are in the order asked for.
+/// The direction in which the elements behind some are in the wanted order.
 fn direction_behind(
     query: &Query<'_>,
     target: &Target,

@@ -12,16 +12,16 @@ pub(crate) struct PathOrder {
     pub(crate) reverse: bool,
     /// The order delivered: elements fixed to one value are left out.
     pub(crate) delivered: Vec<OrderKey>,
-    /// Whether that is the order asked for.
+    /// Whether that is the wanted order.
     pub(crate) satisfied: bool,
 }
 
-/// Compares the order asked for with that of the key.
+/// Compares the wanted order with that of the key.
 ///
-/// `sorted` tells that ranges are read in key order (one bucket at most), `single` that there is one
+/// `sorted` means that ranges are read in key order (one bucket at most), `single` that there is one
 /// row at most. Elements fixed to one value by `base` do not count, on either side.
 ///
-/// | key            | condition | order asked       | reads                           |
+/// | key            | condition | wanted order      | reads                           |
 /// |----------------|-----------|-------------------|---------------------------------|
 /// | (a, b)         | a = 1     | b                 | forward                         |
 /// | (a, b)         |           | a DESC, b DESC    | backward                        |
@@ -59,7 +59,7 @@ pub(crate) enum Direction {
     Backward,
 }
 
-/// The direction that gives the order asked for, if one does.
+/// The direction that gives the wanted order, if one does.
 pub(crate) fn asked_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option<Direction> {
     let mut direction = None;
     let mut at = 0;

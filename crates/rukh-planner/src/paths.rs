@@ -23,7 +23,7 @@ use crate::spans::{SpanOptions, spans_of_boxes};
 use crate::target::{Slot, Target};
 
 /// Plans one source; `None` if it cannot be used: no such index, not ready, or partial and without
-/// all rows asked for.
+/// all matching rows.
 pub fn access_path(query: &Query<'_>, source: Source) -> Option<AccessPath> {
     path_on(query, &Knowledge::of(query), &Target::new(query, source)?)
 }
@@ -167,7 +167,7 @@ fn full_scan(query: &Query<'_>, knowledge: &Knowledge, target: &Target) -> Acces
     assemble(query, knowledge, target, constraint)
 }
 
-/// Whether the FULL_SCAN hint speaks of this source.
+/// Whether the FULL_SCAN hint names this source.
 fn is_full_scan(query: &Query<'_>, target: &Target) -> bool {
     target.source == Source::Table && query.hints.contains(&Hint::FullScan)
 }

@@ -24,8 +24,8 @@ pub struct Plan {
 /// Plans a query: the cheapest of the paths from the table and its indexes.
 ///
 /// Deterministic: of equal costs the table comes first, then the index created first. An index is
-/// taken only where it costs less than the table, and never where the table is asked for one key or
-/// for none: nothing is to be gained there.
+/// taken only where it costs less than the table, and never where the table reads one key or
+/// none: nothing is to be gained there.
 pub fn plan(query: &Query<'_>) -> Plan {
     Planner::new(query).plan(query)
 }

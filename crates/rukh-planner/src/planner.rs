@@ -1,6 +1,6 @@
 //! A table made ready for planning once, for statements that are planned again and again.
 //!
-//! [`plan`](crate::plan()) makes every source ready anew and reports all paths, as EXPLAIN wants
+//! [`plan`](crate::plan()) prepares every source again and reports all paths, as EXPLAIN wants
 //! them. A [`Planner`] keeps what depends on definitions only, and [`Planner::choose`] looks for the
 //! path to take and no further. Both give the same path.
 //!
@@ -20,7 +20,7 @@
 //! are those it was made of; after DDL make a new one (an index made since is not used, one dropped
 //! since is not read). All else in a query may differ each time.
 //!
-//! | asked                                       | looked at                                    |
+//! | query                                       | looked at                                    |
 //! |---------------------------------------------|----------------------------------------------|
 //! | one key of the table, or none               | the table                                    |
 //! | anything else                               | sources with a condition on the first element, and columnar ones |

@@ -31,7 +31,7 @@ use crate::value::constant_value;
 /// Most conjuncts that are compared with each other.
 const CONJUNCTS_MAX: usize = 32;
 
-/// Plans the read of one key of a table; `None` if that is not what is asked.
+/// Plans the read of one key of a table; `None` if the query is no such read.
 pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPath> {
     let is_table = target.source == Source::Table && !target.hashed;
     let count = query.conjuncts.len();

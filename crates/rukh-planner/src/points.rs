@@ -1,7 +1,7 @@
 //! Lists of plain comparisons, lowered arm by arm without lists of boxes in between.
 //!
 //! `a = 1 AND b = 2 OR a = 3 AND b = 4 OR …` and `(a, b) IN ((1, 2), (3, 4), …)` are one box per arm,
-//! and thousands of arms are asked for: by programs that fetch what they have the keys of. An arm of
+//! and there may be thousands of arms, in queries of programs that have a list of keys. An arm of
 //! comparisons of columns (or index expressions) with constants is made a box at once. What the
 //! general way gives is the same:
 //!

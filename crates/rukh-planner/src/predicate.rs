@@ -16,7 +16,7 @@ use crate::term::TermId;
 pub struct Constant {
     /// The value; NULL has any type.
     pub datum: Datum,
-    /// Type of the value: tells the scale of a decimal.
+    /// Type of the value: has the scale of a decimal.
     pub ty: DataType,
 }
 
@@ -350,7 +350,7 @@ pub enum Predicate {
     StartsWith {
         /// What is tested.
         operand: Operand,
-        /// First characters asked for, a text constant or parameter.
+        /// The wanted first characters, a text constant or parameter.
         prefix: Operand,
     },
     /// `x IS [NOT] TRUE` of a boolean operand.
@@ -453,7 +453,7 @@ impl Predicate {
 
 /// Returns the predicate with every parameter replaced by its constant.
 ///
-/// A parameter without a constant stays, and what speaks of it is not understood.
+/// A parameter without a constant stays, and a condition on it is not understood.
 pub fn bind(predicate: &Predicate, parameters: &[Constant]) -> Predicate {
     let operand = |operand: &Operand| bind_operand(operand, parameters);
     let operands = |all: &[Operand]| all.iter().map(operand).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What the planner is asked: a table, conditions, columns, an order, hints.
+//! A query to plan: a table, conditions, columns, an order, hints.
 
 use rukh_catalog::{ColumnId, IndexId, Table};
 use rukh_keys::DataType;
@@ -21,7 +21,7 @@ pub struct Query<'a> {
     pub conjuncts: &'a [Predicate],
     /// Columns that the statement reads, beside those in conjuncts.
     pub needed: &'a [ColumnId],
-    /// The order asked for; empty if none.
+    /// The wanted order; empty if none.
     pub order: &'a [OrderKey],
     /// At most this many rows are wanted, after conditions and order.
     pub limit: Option<u64>,

@@ -33,7 +33,7 @@ pub struct Target {
     pub(crate) layout: Arc<KeyLayout>,
     /// All elements of the layout.
     pub(crate) slots: Vec<Slot>,
-    /// Leading elements that every key has: spans and masked compares speak of these only.
+    /// Leading elements that every key has: spans and masked compares are on these only.
     pub(crate) searchable: usize,
     /// Whether values of the searchable elements without NULL name at most one entry.
     pub(crate) unique: bool,
@@ -95,7 +95,7 @@ impl Target {
         }
     }
 
-    /// The slots that spans and masked compares may speak of.
+    /// The slots that spans and masked compares may be on.
     pub(crate) fn search_slots(&self) -> &[Slot] {
         &self.slots[..self.searchable.min(self.slots.len())]
     }

@@ -1,4 +1,4 @@
-//! DEALLOCATE and DISCARD ALL: a client lets go of what its connection keeps for it.
+//! DEALLOCATE and DISCARD ALL: a client releases what its connection keeps for it.
 
 use pgwire::messages::PgWireBackendMessage;
 use rukh::{Error, TransactionStatus};
@@ -6,7 +6,7 @@ use rukh::{Error, TransactionStatus};
 use crate::messages;
 use crate::session::{Failure, Session};
 
-/// What is let go of.
+/// What is released.
 #[derive(Debug, PartialEq, Eq)]
 enum Released {
     /// `DEALLOCATE ALL`
@@ -17,7 +17,7 @@ enum Released {
     Everything,
 }
 
-/// Reads a statement that lets go of something; `None` if it is another one.
+/// Reads a statement that releases something; `None` if it is another one.
 fn read(sql: &str) -> Option<Released> {
     let mut words = sql.split_whitespace();
     let verb = words.next()?.to_ascii_lowercase();

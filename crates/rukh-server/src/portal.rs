@@ -89,7 +89,7 @@ impl Prepared {
         }
     }
 
-    /// Tells what the statement takes and gives now.
+    /// Describes the parameters and columns of the statement as of now.
     pub(crate) fn describe(&self, connection: &mut Connection) -> Result<Arc<Description>, Error> {
         match &self.statement {
             Some(statement) => connection.describe(statement, &self.given),

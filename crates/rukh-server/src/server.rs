@@ -272,7 +272,7 @@ fn refuse(wire: &mut Wire, error: &Error) -> Result<(), WireError> {
     wire.flush()
 }
 
-/// Hears a client for whom there is no place: it is refused, unless it only wants a statement cancelled.
+/// Reads from a client that has no place: it is refused, unless it only wants a statement cancelled.
 fn turn_away<T>(server: &Arc<Server>, wire: &mut Wire) -> Result<Option<T>, StartError> {
     let wait = server.config.authentication_timeout().min(TURNED_AWAY_WAIT);
     wire.set_log_in_by(Some(Instant::now() + wait))?;

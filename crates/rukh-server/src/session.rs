@@ -324,7 +324,7 @@ impl Session {
         self.wire.push(messages::complete(&outcome.tag, rows))
     }
 
-    /// Tells of an error in a message of this type, which was not carried out.
+    /// Reports an error in a message of this type, which was not carried out.
     fn reject(&mut self, error: Error, kind: u8) -> Result<(), WireError> {
         if self.skipping {
             return Ok(());
@@ -340,7 +340,7 @@ impl Session {
         }
     }
 
-    /// Tells of an error; its place is counted behind `offset` characters.
+    /// Reports an error; its place is counted behind `offset` characters.
     pub(crate) fn fail_at(&mut self, error: Error, offset: usize) -> Result<(), WireError> {
         self.wire.push(messages::error(&error, Severity::Error, offset))
     }
@@ -394,7 +394,7 @@ impl Session {
         self.end(Error::statement(sqlstate, message))
     }
 
-    /// Tells the client why the connection ends.
+    /// Sends the client the reason why the connection ends.
     fn end(&mut self, error: Error) -> Result<(), WireError> {
         self.wire.push(messages::error(&error, Severity::Fatal, 0))?;
         self.wire.set_patience(Some(FAREWELL));
@@ -425,7 +425,7 @@ impl Session {
         REPORTED.iter().map(value).collect()
     }
 
-    /// Tells the client which of the settings that it cares for have changed.
+    /// Sends the client which of the settings that it cares for have changed.
     fn report_settings(&mut self) -> Result<(), WireError> {
         self.read_settings();
         let now = self.reported_now();

@@ -230,7 +230,7 @@ pub(crate) fn welcome(
     Ok(notices)
 }
 
-/// Tells the value of a setting.
+/// Returns the value of a setting.
 pub(crate) fn report(wire: &mut Wire, name: &str, value: String) -> Result<(), WireError> {
     wire.push(Message::ParameterStatus(ParameterStatus::new(
         name.to_string(),

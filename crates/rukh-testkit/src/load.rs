@@ -57,7 +57,7 @@ pub fn copy_from(database: &mut PostgresDatabase, sql: &str) -> Result<(), Strin
     })
 }
 
-/// Writes the rows of a Parquet file as CSV, numbered from 1 if asked for.
+/// Writes the rows of a Parquet file as CSV, numbered from 1 if `numbered`.
 fn parquet_as_csv(file: File, numbered: bool, out: &mut dyn Write) -> Result<(), String> {
     let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
     let mut out = BufWriter::new(out);

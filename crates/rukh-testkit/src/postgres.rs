@@ -3,7 +3,7 @@
 //! The server lives in a temporary directory and listens on a socket there, on no port. It stops
 //! when the test process ends, in whatever way: a shell holds it, whose input is a pipe from the
 //! test process, and the end of that pipe makes the shell stop the server and remove the directory.
-//! PostgreSQL refuses to run as root, so root starts it as `postgres` or `nobody`.
+//! PostgreSQL refuses to run as root, so root starts it as an unprivileged user (`unprivileged_user`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use crate::table::{ColumnKind, Table};
 
 /// Settings of the server of tests: it does not wait for the disk, and nothing it does in the background changes how it answers,
-/// which rows come first where none are asked for, or what of several errors it tells.
+/// which rows come first without an ORDER BY, or which of several errors it reports.
 const OF_TESTS: [&str; 4] = [
     "-F",
     "-cautovacuum=off",
@@ -264,7 +264,7 @@ fn binaries() -> Result<PathBuf, String> {
     newest.ok_or_else(missing)
 }
 
-/// Who the server runs as when the tests run as root.
+/// The user of the server when the tests run as root.
 #[derive(Debug)]
 struct User {
     name: &'static str,
@@ -272,7 +272,7 @@ struct User {
     group: u32,
 }
 
-/// Returns whom to run the server as, or `None` when the tests do not run as root.
+/// Returns the user of the server, or `None` when the tests do not run as root.
 fn unprivileged_user() -> Result<Option<User>, String> {
     if id(&["-u"])? != 0 {
         return Ok(None);

@@ -37,7 +37,7 @@ impl Cases {
     }
 
     /// As [`Cases::from_environment`], with the same seed in every run unless `RUKH_SEED` says another: for tests that
-    /// look for what nobody has thought of yet, so that they fail for a change and not for a draw.
+    /// look for unknown defects, so that they fail for a change and not for a draw.
     ///
     /// # Panics
     /// If a variable is set to something that is not a number.

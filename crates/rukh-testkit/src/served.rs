@@ -1,4 +1,4 @@
-//! A server in a process of its own, as its users start it, and what the system tells of it.
+//! A server in a process of its own, as its users start it, and what the system reports of it.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

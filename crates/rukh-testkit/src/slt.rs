@@ -171,7 +171,7 @@ where
         async move { Ok(database) }
     });
     let updated = runner.update_test_file(path, " ", default_validator, default_normalizer, same_types);
-    // Our databases answer at once, so that nobody has to be woken.
+    // Our databases answer at once, so that there is nothing to wake.
     let mut updated = pin!(updated);
     loop {
         let mut context = Context::from_waker(Waker::noop());

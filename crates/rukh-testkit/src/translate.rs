@@ -48,7 +48,7 @@ impl Translator {
 
     /// Returns the statement for PostgreSQL, or `None` when PostgreSQL has none.
     ///
-    /// COPY is not translated: whoever runs the script loads the file.
+    /// COPY is not translated: the caller loads the file.
     pub fn translate(&mut self, sql: &str) -> Option<String> {
         let tokens = common_words(tokens(sql));
         match first_word(sql).as_str() {

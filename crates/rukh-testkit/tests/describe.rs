@@ -1,4 +1,4 @@
-//! What statements take and give, told before they are run.
+//! Types of parameters and columns of statements, described before they are run.
 
 use rukh::{Connection, DataType, Database, StatementKind};
 

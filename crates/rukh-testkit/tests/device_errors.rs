@@ -1,5 +1,5 @@
-//! A device that fails: what was acknowledged is there when the database is opened again, what failed was told as an error, and after a
-//! failed sync nothing more is acknowledged, though the next sync would succeed: nobody knows what the first one left behind.
+//! A device that fails: what was acknowledged is there when the database is opened again, what failed was reported as an error, and after a
+//! failed sync nothing more is acknowledged, though the next sync would succeed: it is unknown what the first one left behind.
 //!
 //! The test runs itself as a child under `strace`, which has the n-th call of a kind fail with EIO, or all from the n-th on.
 
@@ -77,7 +77,7 @@ fn what_was_acknowledged_survives_a_device_that_fails() {
     assert!(midway > 8, "{midway}");
 }
 
-/// What a child was told of the device.
+/// The order to a child about the device.
 enum Told {
     Nothing,
     /// Before anything was acknowledged.

@@ -6,7 +6,7 @@
 //! After each, both tables are what PostgreSQL has; at the end indexes say what their tables say.
 //!
 //! Rukh checks UNIQUE when a statement is done. PostgreSQL does so for deferrable constraints, which take no ON CONFLICT: a
-//! case has either ON CONFLICT, or keys that change. Which of several errors of a statement is told first is left open.
+//! case has either ON CONFLICT, or keys that change. Which of several errors of a statement is reported first is left open.
 
 use std::fmt::Write;
 
@@ -159,7 +159,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Runs a statement on both, and compares what comes of it.
+    /// Runs a statement on both, and compares the results.
     fn write(&mut self, sql: &str) -> Result<(), String> {
         writeln!(self.history, "{sql};").expect("a string takes all");
         let returns = sql.contains(" RETURNING ");

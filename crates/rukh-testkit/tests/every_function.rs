@@ -1,7 +1,7 @@
 //! Every function that there is, with every edge value of every type: an answer or an error that says what is wrong.
 //!
 //! The names come from the catalog of functions, so that a new function is tried by its being there. Errors with
-//! SQLSTATE XX000 are what the program did not think of; a panic is told as one, or ends the test.
+//! SQLSTATE XX000 are defects of the program; a panic becomes one, or ends the test.
 //!
 //! Of two and three arguments a random part is tried: `RUKH_CASES` says how often, `RUKH_SEED` which; without it
 //! the same in every run.

@@ -240,7 +240,7 @@ fn query(random: &mut StdRng) -> String {
     }
 }
 
-/// A scan in the order asked for, of more rows than one batch has, with columns computed of them: all stay in that order.
+/// A scan in the wanted order, of more rows than one batch has, with columns computed of them: all stay in that order.
 #[test]
 fn computed_columns_keep_the_order_of_a_scan_that_ends_early() {
     const ROWS: usize = 60_000;

@@ -211,7 +211,7 @@ fn live(directory: &Path) {
         refused(&client.run(sql).unwrap_err(), sql);
     }
     assert_eq!(rows(&mut client), 1000);
-    // The log has some space that it asked for before.
+    // The log has some space that it took before.
     let mut before = 1000;
     let error = loop {
         assert!(before < 1_000_000, "the disk is full");

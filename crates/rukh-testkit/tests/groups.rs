@@ -1,4 +1,4 @@
-//! Groups of columnar scans drawn at random: told apart by numbers, they come to what they come to by hashing.
+//! Groups of columnar scans drawn at random: with numbered groups they have the results that hashing gives.
 //!
 //! A case draws a columnar table large enough for several threads, of columns with few values, NULLs among them, part of it beside its blocks; and
 //! asks for aggregates by one to three of them, of all rows and of some.
@@ -44,7 +44,7 @@ const KEYS: [(&str, &str, &str); 10] = [
     ),
 ];
 
-/// What is asked of groups.
+/// The aggregates of the groups.
 const AGGREGATES: [&str; 33] = [
     "count(*)",
     "count(word)",

@@ -249,7 +249,7 @@ impl World {
         keys.filter_map(|key| Some((*key, self.present(*key)?))).collect()
     }
 
-    /// Ends the present image; one that nobody saw is forgotten, as are those that are too many.
+    /// Ends the present image; one that no snapshot saw is forgotten, as are those that are too many.
     fn end(&mut self, key: Key, at: i64) {
         let kept = self.kept - 1;
         let Some(images) = self.images.get_mut(&key) else {

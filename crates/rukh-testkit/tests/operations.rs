@@ -54,7 +54,7 @@ fn bank(path: &Path) -> Database {
     database
 }
 
-/// Moves money about until told to stop; `done` is the last move that was acknowledged.
+/// Moves money about until stopped; `done` is the last move that was acknowledged.
 fn move_money(database: &Database, done: &AtomicI64, stop: &AtomicBool) {
     let mut connection = database.connect();
     run(&mut connection, "SET synchronous_commit = off");

@@ -10,7 +10,7 @@
 //! rounds. Half of the rounds are one transaction, whose queries read what is not committed yet, and
 //! some of whose changes are undone.
 //!
-//! PostgreSQL holds a plain heap: uniqueness is asked for when a statement is done, which is when
+//! PostgreSQL holds a plain heap: uniqueness is checked when a statement is done, which is when
 //! Rukh checks it. A failing query is shown with the smallest table that it fails on.
 
 use std::fmt::Write;
@@ -447,7 +447,7 @@ fn ask(
     )
 }
 
-/// Runs a query whose sequence begins anew.
+/// Runs a query whose sequence restarts.
 fn fresh(rukh: &mut Client, sql: &str) -> Result<Table, rukh::Error> {
     from_the_start(rukh, sql)?;
     rukh.query(sql)
@@ -463,7 +463,7 @@ fn from_the_start(rukh: &mut Client, sql: &str) -> Result<(), rukh::Error> {
 }
 
 /// Types of results that differ, Rukh's and PostgreSQL's: sums of BIGINT are BIGINT, and averages of integers floats; VARCHAR without a
-/// length is TEXT, and lengths of texts are known of columns of tables only. A column of UUIDs is told to be one of texts where the optimiser finds that
+/// length is TEXT, and lengths of texts are known of columns of tables only. A column of UUIDs is described as one of texts where the optimiser finds that
 /// its relation has no rows: a defect that is known.
 const OTHER_TYPES: [(&str, &str); 7] = [
     ("text", "uuid"),

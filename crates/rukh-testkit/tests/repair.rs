@@ -1,5 +1,5 @@
 //! Repair: files of a database are damaged, and what `repair` makes of it has rows that there were, indexes that agree with them, and a
-//! report that tells of what is gone.
+//! report of what is gone.
 
 #![allow(clippy::unwrap_used)]
 
@@ -191,7 +191,7 @@ fn damaged_files_are_repaired_and_lose_what_they_had() {
     assert!(lossy > 3, "{lossy}");
 }
 
-/// The first record of a log lost, all would be; one in the middle lost, what came before is there, and the loss is told.
+/// The first record of a log lost, all would be; one in the middle lost, what came before is there, and the loss is reported.
 #[test]
 fn a_log_damaged_at_its_beginning_is_not_forgotten() {
     let place = tempfile::tempdir().unwrap();

@@ -135,7 +135,7 @@ fn sequences_give_no_number_twice() {
                 "CREATE TABLE t (id BIGSERIAL PRIMARY KEY, a INT DEFAULT nextval('s'))",
             );
         }
-        // Several connections at once, each with numbers of its own at hand.
+        // Several connections at once, each with numbers of its own in memory.
         let threads: Vec<_> = (0..3)
             .map(|_| {
                 let mut client = Client::new(&database);

@@ -4,8 +4,8 @@
 //! take from one another and have frames; set operations with and without ALL within one another; rows as a whole over
 //! outer joins; arithmetic on what ranks and counts; subqueries in an order, with LIMIT, aggregates and windows around them.
 //!
-//! A subquery orders by all that tells its rows apart, so that there is one right answer, also where nothing else orders.
-//! PostgreSQL loses that order in groups for which it sorts, as its sort shuffles equal rows: it is told to hash instead.
+//! A subquery orders by all that distinguishes its rows, so that there is one right answer, also where nothing else orders.
+//! PostgreSQL loses that order in groups for which it sorts, as its sort shuffles equal rows: it is set to hash instead.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -130,7 +130,7 @@ fn total_order(random: &mut StdRng) -> String {
     }
 }
 
-/// A frame. One of rows tells equal rows apart, and stands in windows only whose order does.
+/// A frame. One of rows distinguishes equal rows, and stands in windows only whose order does.
 fn frame(is_total: bool, random: &mut StdRng) -> String {
     let start = one_of(&["UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"], random);
     let end = one_of(&["CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING"], random);

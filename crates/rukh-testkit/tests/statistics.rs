@@ -1,5 +1,5 @@
 //! Statistics that follow the rows: plans change when they are gathered, and at no other time. And what
-//! EXPLAIN ANALYZE tells of plans of several paths.
+//! EXPLAIN ANALYZE shows of plans of several paths.
 
 use rukh::{Database, Value};
 use rukh_testkit::client::Client;

@@ -1,4 +1,4 @@
-//! Totals of columnar tables drawn at random: told by heads of blocks, they are what all rows come to.
+//! Totals of columnar tables drawn at random: read from heads of blocks, they are those of all rows.
 //!
 //! A case draws a columnar table large enough for several threads and blocks, of columns with NULLs, long texts and short ones, with TTL or without, part of it
 //! beside its blocks; and asks for counts, least and greatest values of rows by conditions that whole blocks fulfil, by now and as a

@@ -153,7 +153,7 @@ fn a_lost_connection_rolls_back_and_holds_nobody_up() {
     let mut lost = Client::new(&database);
     run(&mut lost, "BEGIN");
     run(&mut lost, "UPDATE accounts SET balance = 0");
-    // An open transaction keeps nobody from writing the same rows, or from changing definitions.
+    // An open transaction does not keep others from writing the same rows, or from changing definitions.
     run(&mut client, "UPDATE accounts SET balance = 7 WHERE id = 1");
     run(&mut client, "CREATE TABLE other (a INTEGER PRIMARY KEY)");
     drop(lost);

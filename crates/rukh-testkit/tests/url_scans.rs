@@ -25,7 +25,7 @@ use rukh_testkit::tokens::is_ordered;
 use rukh_testkit::translate::{Translator, with_hint};
 use rukh_testkit::{load, need, paths};
 
-/// Rows of the table, if nobody says how many.
+/// Rows of the table by default.
 const ROWS: u64 = 20_000;
 
 /// Rounds of questions: each asks a point, a prefix, an index and a subset of the fields.

@@ -1,7 +1,7 @@
 //! Transactions that wait for one another: `SET conflict = 'wait'`.
 //!
 //! Each connection has a thread of its own, so that a statement can wait while others go on. That a statement waits is
-//! told by its having no answer after a moment; that it went on wrongly is never taken for that.
+//! seen by its having no answer after a moment; that it went on wrongly is never taken for that.
 
 #![allow(clippy::unwrap_used)]
 
@@ -443,7 +443,7 @@ fn a_history_shows_a_transaction_that_waited_whole() {
 
 const ACCOUNTS: i32 = 5;
 
-/// What clients do of their own: transactions of several kinds between accounts, of which none fails for want of waiting.
+/// What clients do of their own: transactions of several kinds between accounts, none of which fails instead of waiting.
 #[test]
 fn money_is_neither_made_nor_lost() {
     let cases = Cases::from_environment("waiting", 1);

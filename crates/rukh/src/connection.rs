@@ -103,7 +103,7 @@ impl Connection {
         self.session.prepare(sql).map(Statement)
     }
 
-    /// Tells the types of a statement's parameters and the columns of its rows, without running it.
+    /// Returns the types of a statement's parameters and the columns of its rows, without running it.
     ///
     /// `given[0]` is the type of `$1`, if it is not to be inferred. Fails on names that do not exist.
     pub fn describe(
@@ -125,12 +125,12 @@ impl Connection {
         self.session.name_prepared(name, &statement.0, types)
     }
 
-    /// Lets go of a name; nothing happens if there is none.
+    /// Removes a name; nothing happens if there is none.
     pub fn forget_prepared(&mut self, name: &str) {
         self.session.forget_prepared(name);
     }
 
-    /// Says who runs the statements from now on, as `current_user` and `pg_backend_pid()` tell it: the
+    /// Sets the client that runs the statements from now on, for `current_user` and `pg_backend_pid()`: the
     /// name of a user, and the number of its connection.
     pub fn set_client(&mut self, user: &str, pid: i32) {
         self.session.set_client(user, pid);
@@ -212,7 +212,7 @@ impl Connection {
         self.session.cancel_handle()
     }
 
-    /// Tells `listener` how far long statements are: COPY, CREATE INDEX, CHECK.
+    /// Reports to `listener` how far long statements are: COPY, CREATE INDEX, CHECK.
     pub fn on_progress(&mut self, listener: Box<dyn Fn(&ProgressReport) + Send + Sync>) {
         self.session.set_progress(ProgressSink::to(listener.into()));
     }

@@ -38,7 +38,7 @@
 //! ```
 //!
 //! Several statements are one in a [`Transaction`], which rolls back unless it is committed. Of two that
-//! change the same row the first to commit wins; the other is told so, and may be run again:
+//! change the same row the first to commit wins; the other gets an error, and may be run again:
 //!
 //! ```
 //! # use rukh::ErrorKind;

@@ -9,10 +9,10 @@ use rukh_sql::{CounterMerge, Repair};
 use crate::{Error, Result};
 
 /// Writes what can be read of the database at `damaged` into a new database at `directory`, which must be empty or not there, and says what
-/// became of each table. The damaged database is only read; nobody should write it meanwhile.
+/// became of each table. The damaged database is only read; no process should write it meanwhile.
 ///
 /// Until it is complete the new database has `.repairing` behind its name. Rows that cannot be read, or do not decode, are left out; indexes are
-/// filled anew from the rows. Where a log is damaged in the middle, changes from before and after that place are kept: a statement is there as a
+/// filled again from the rows. Where a log is damaged in the middle, changes from before and after that place are kept: a statement is there as a
 /// whole or not at all, but one that came later may be there without one that came earlier.
 ///
 /// ```
@@ -44,7 +44,7 @@ pub fn repair(damaged: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<
         Ok(repair)
     });
     if done.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = std::fs::remove_dir_all(&partial);
     }
     done
@@ -71,7 +71,7 @@ pub(crate) fn salvage(path: &Path) -> Result<RocksStore, KvError> {
     RocksStore::open(path, &options)
 }
 
-/// Turns an error of opening the database at `path`: of a damaged log it is told whose rows are ahead of it.
+/// Turns an error of opening the database at `path`: that of a damaged log names the owner of the damaged storage.
 pub(crate) fn opening_error(path: &Path, error: KvError) -> Error {
     if !matches!(error, KvError::DamagedLog { .. }) {
         return rukh_sql::storage_error(error);

@@ -1,4 +1,4 @@
-//! Users, as who lets clients in must know them.
+//! Users, for servers that authenticate clients.
 
 use rukh_sql::Backends;
 use rukh_sql::scram::Verifier;
@@ -34,12 +34,12 @@ impl Database {
         })
     }
 
-    /// Returns whether there are roles: then who connects has to be one.
+    /// Returns whether there are roles: then every client has to log in as one.
     pub fn has_users(&self) -> bool {
         self.shared.engine().catalog().roles().next().is_some()
     }
 
-    /// Returns whether somebody could log in with a password.
+    /// Returns whether any role can log in with a password.
     pub fn can_log_in(&self) -> bool {
         let catalog = self.shared.engine().catalog();
         catalog.roles().any(|role| role.login && role.verifier.is_some())
@@ -52,7 +52,7 @@ impl Database {
         self.shared.count_statements();
     }
 
-    /// Says who else serves clients: then `pg_stat_activity` shows their sessions, too, which
+    /// Adds the sessions of another server: then `pg_stat_activity` shows them, too, which
     /// `pg_cancel_backend` and `pg_terminate_backend` reach.
     pub fn add_backends(&self, backends: std::sync::Arc<dyn Backends>) {
         self.shared.add_backends(backends);

@@ -4,8 +4,7 @@
 //! stands above. A name that a module hands on (`pub use`) counts as that of the file which has it, and handing on is no import. Tests are left out.
 //!
 //! Folders import one another in no circle at all: of two rooms one comes first. A folder is a module of the root with files below it.
-//!
-//! Rings of up to [`FILES_MAX`] files are let be: a thing and its parts.
+//! Rings of up to [`FILES_MAX`] files are allowed: a thing and its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

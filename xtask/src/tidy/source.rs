@@ -1,4 +1,4 @@
-//! Tells code from comments and strings, and production code from tests, by reading characters.
+//! Distinguishes code from comments and strings, and production code from tests, by reading characters.
 //!
 //! [`blank_out`] keeps every line where it is, so that what a check finds in the result has the line
 //! of the source. Not done: macros that build items, and `#[cfg(any(test, …))]`, which no one needs here.

@@ -46,7 +46,7 @@ fn line_fault(file: &SourceFile, line: &str) -> Option<&'static str> {
     }
 }
 
-/// Says whether a line holds an absolute path into somebody's home directory.
+/// Says whether a line holds an absolute path into a home directory.
 fn names_a_machine(line: &str) -> bool {
     let directories = ["home", "root", "Users"].map(|name| format!("/{name}/"));
     directories.iter().any(|directory| {

@@ -1,7 +1,7 @@
 //! Reads the repository's own text files.
 //!
 //! The walk starts from a list of places, not from the root: database directories, data sets and
-//! build outputs lie beside them and are nobody's source.
+//! build outputs lie beside them and are not source.
 
 use std::fs;
 use std::io;

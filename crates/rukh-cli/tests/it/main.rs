@@ -1,4 +1,4 @@
-//! Transcripts of the `rukh` binary: what it was asked, what it wrote, and how it ended.
+//! Transcripts of the `rukh` binary: its arguments and input, its output, and how it ended.
 
 mod commands;
 mod errors;

@@ -64,7 +64,7 @@ fn ctrl_c_ends_a_script_that_works() {
     assert_eq!(talk.child.wait().expect("it ends").code(), Some(130));
 }
 
-/// A running process that is asked through its pipes.
+/// A running process with its pipes.
 struct Talk {
     child: Child,
     questions: Option<std::process::ChildStdin>,

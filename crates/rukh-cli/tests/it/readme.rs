@@ -16,7 +16,7 @@ fn readme_shows_what_is_printed() {
     let readme = std::fs::read_to_string(readme).expect("there is a README");
     let place = Place::empty();
     let mut statements = 0;
-    // What asks for fetched data is shown by `sql/weather.sql`, and tells times.
+    // What asks for fetched data is shown by `sql/weather.sql`, and prints times.
     for block in blocks(&readme).filter(|block| !block.contains("FROM weather")) {
         if block.starts_with("logs/") {
             let dump = place.run(&["dump", "db"], "");

@@ -1,4 +1,4 @@
-//! What `rukh serve` is told by a file, by variables and by options: every setting that is documented, in every form.
+//! Settings of `rukh serve` by a file, by variables and by options: every setting that is documented, in every form.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -158,7 +158,7 @@ fn every_setting_in_every_form() {
     }
 }
 
-/// What is asked of certificate and key is asked in every form; that there are none is what it ends with.
+/// Certificate and key are read in every form; the server ends with an error that they do not exist.
 #[test]
 fn settings_of_tls_in_every_form() {
     let place = Place::empty();

@@ -68,7 +68,7 @@ fn damaged_databases_are_saved_as_far_as_they_can_be_read() {
     let place = Place::with(HOSTS);
     let whole = place.run(&["repair", "db", "saved"], "");
     assert!(
-        whole.contains("hosts: 4 rows kept, none known to be lost; index \"hosts_by_name\" filled anew\n")
+        whole.contains("hosts: 4 rows kept, none known to be lost; index \"hosts_by_name\" filled again\n")
             && whole.ends_with("exit 0\n"),
         "{whole}"
     );
@@ -265,7 +265,7 @@ fn a_file_that_was_imported_and_not_noted_is_not_imported_again() {
     let rows = place.run(&["db", "-c", "SELECT a FROM t ORDER BY a"], "");
     assert!(rows.contains("\n 1\n 2\n(2 rows)"), "{rows}");
     assert!(place.read("done").contains(note));
-    // Who begins a journal anew has files imported anew.
+    // With a new journal files are imported again.
     std::fs::remove_file(place.path("done")).unwrap();
     let third = place.run(&import, "");
     assert!(third.contains("2 rows imported from 2 files\n"), "{third}");

@@ -77,7 +77,7 @@ impl Place {
             .expect("the binary was built")
     }
 
-    /// Runs the binary to its end and writes down what it was asked and what it said.
+    /// Runs the binary to its end and writes down its input and its output.
     pub fn run(&self, arguments: &[&str], stdin: &str) -> String {
         let mut child = self.start(arguments);
         let mut pipe = child.stdin.take().expect("standard input is a pipe");

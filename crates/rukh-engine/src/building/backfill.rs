@@ -2,7 +2,7 @@
 //!
 //! Rows are read by a thread for each core, a thousand at a time; their entries are sorted in bounded
 //! memory and go into storage as one sorted load. Until the definition says that the index is ready
-//! nobody reads it. A crash in between is found at the next open, which fills the index again from
+//! no query reads it. A crash in between is found at the next open, which fills the index again from
 //! nothing.
 
 use crate::building::merge_write::{Destination, Target, write_sorted};
@@ -141,7 +141,7 @@ impl Filling<'_> {
             for part in parts {
                 match part.join() {
                     Ok(Ok(sorter)) => sorters.push(sorter),
-                    // What the others say is that they were told to stop.
+                    // The other threads only report that they were stopped.
                     Ok(Err(EngineError::Cancelled)) => {
                         failed.get_or_insert(EngineError::Cancelled);
                     }
@@ -201,7 +201,7 @@ impl Filling<'_> {
         Ok(loads.into_iter().flat_map(|(_, files)| files).collect())
     }
 
-    /// Reads the rows of one part, and tells how many they are bit by bit.
+    /// Reads the rows of one part, and reports progress.
     fn part(
         &self,
         ranges: Vec<KeyRange>,

@@ -68,12 +68,12 @@ impl Inner {
             build: Arc::new(build),
         };
         self.builds.register(registered.build.clone());
-        // The snapshot is still that of this moment: nobody else writes.
+        // The snapshot is still that of this moment: this thread holds the writer lock.
         drop(guard);
         run(self, &registered.build, snapshot, progress)
     }
 
-    /// Fills an index from a snapshot of the present state, while nobody writes.
+    /// Fills an index from a snapshot of the present state. The caller holds the writer lock.
     pub(crate) fn fill_at_once(
         &self,
         snapshot: &Snapshot,
@@ -85,7 +85,7 @@ impl Inner {
         self.switch(build)
     }
 
-    /// Makes the index that was filled Ready, while nobody writes, in the place of the one that it was filled for.
+    /// Makes the filled index Ready, in the place of the one that it was filled for. The caller holds the writer lock.
     fn switch(&self, build: &Build) -> Result<(), EngineError> {
         let catalog = self.definitions().catalog.clone();
         let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;

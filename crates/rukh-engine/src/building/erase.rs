@@ -46,7 +46,7 @@ pub struct Erase {
 
 impl Write {
     /// Whether the statement may become an [`Erase`] of rows of this table: it is no part of a transaction,
-    /// it locks no rows, nobody asked for the rows that it removes, and no former images of them are kept.
+    /// it locks no rows, it does not return the rows that it removes, and no former images of them are kept.
     pub fn may_erase(&self, table: &Table) -> bool {
         let is_kept = table.options.versions.is_some();
         matches!(self.target, Target::Store(None)) && self.written.is_none() && !is_kept

@@ -79,7 +79,7 @@ impl Engine {
         let thread = thread::spawn(move || {
             for rows in receiver {
                 sorters.add(&rows)?;
-                // Nobody may want them.
+                // The receiver may be gone.
                 let _ = spent_sender.send(rows);
             }
             Ok(sorters)
@@ -141,12 +141,12 @@ impl Load {
         self.finish_watched(&crate::NoProgress)
     }
 
-    /// As [`Load::finish`], and tells a watcher of the entries written: those of the table, and
+    /// As [`Load::finish`], and reports the entries written to a watcher: those of the table, and
     /// those of each index.
     pub fn finish_watched(mut self, progress: &dyn Progress) -> Result<u64, EngineError> {
         let sorters = self.join_encoder()?;
         progress.total(Some(sorters.entries()));
-        // Files that go in while nobody has a snapshot are as good as compacted.
+        // Files that go in while there is no snapshot are as good as compacted.
         let snapshot = self.snapshot.take().ok_or(EngineError::Cancelled)?;
         let loads = self.write_files(&snapshot, sorters, progress)?;
         drop(snapshot);
@@ -159,7 +159,7 @@ impl Load {
         let codec = &self.maintainer.codec;
         let layouts = codec.indexes.iter().chain(&codec.blocks);
         layouts.for_each(|index| inner.forget_debt(index.index.id));
-        // With the writer lock let go, blocks can be made of the rows that are in none yet.
+        // With the writer lock released, blocks can be made of the rows that are in none yet.
         drop(self);
         inner.note_changed_rows(id, rows);
         inner.note_loaded(id, rows);
@@ -247,7 +247,7 @@ impl Load {
         Ok(loads)
     }
 
-    /// Begins the files that tell indexes which are being built of the rows.
+    /// Begins the files that notify indexes being built of the rows.
     fn beside(&self, files: &Arc<Mutex<Loads>>) -> Result<Vec<Beside>, EngineError> {
         let builds = self.inner.builds.of_table(self.maintainer.codec.table.id);
         let begin = |build: Arc<Build>| {
@@ -264,7 +264,7 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         if self.encoder.is_some() {
-            // Nobody is left to tell.
+            // The receiver is gone: there is nothing to report to.
             let _ = self.join_encoder();
         }
     }
@@ -290,7 +290,7 @@ impl Shared {
 
 type Finished = (Target, Result<Loads, EngineError>);
 
-/// Waits for threads, telling the watcher how far they are; after an error the others stop. Returns
+/// Waits for threads, and reports progress to the watcher; after an error the others stop. Returns
 /// what was written, and the first error.
 fn watch(
     mut running: usize,

@@ -66,12 +66,12 @@ pub(crate) struct Destination<'a> {
     pub(crate) beside: Vec<Beside>,
 }
 
-/// Writes sorted entries as files that wait to be ingested, telling `tick` of every thousand, and their
+/// Writes sorted entries as files that wait to be ingested, and calls `tick` for every thousand, and adds their
 /// keys to the files beside.
 ///
 /// Fails with [`EngineError::UniqueViolation`] or [`EngineError::HashCollision`] on two rows with
-/// one row key, and on a UNIQUE key of two rows. That two rows have one row key is told by family 0
-/// alone: other column families leave the second out.
+/// one row key, and on a UNIQUE key of two rows. Only family 0 detects two rows with one row key:
+/// other column families leave the second out.
 pub(crate) fn write_sorted(
     store: &dyn KvStore,
     snapshot: &Snapshot,
@@ -242,7 +242,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Fails if two entries with one key are a violation that this column family tells of.
+    /// Fails if two entries with one key are a violation that this column family detects.
     fn compare(&self, key: &[u8], old: &[u8], new: &[u8]) -> Result<(), EngineError> {
         let codec = &self.maintainer.codec;
         match self.target {

@@ -1,11 +1,11 @@
-//! Writing all rows of a table anew, in the batch that stores a changed definition: for columns that are added with a value for each
+//! Rewriting all rows of a table in the batch that stores a changed definition: for columns that are added with a value for each
 //! row, generated ones and those that take numbers, and for columns that get another type: such a column is computed from the one that
 //! it replaces, in a table *through* which the rows go, and which has both.
 //!
 //! Rows keep their keys, and columns that were there their values, so that entries of indexes that were there stay. The
 //! batch is held in memory, as that of any statement is.
 //!
-//! Deliberately not here: rows that carry times or have a history. Writing them anew would say that they changed.
+//! Deliberately not here: rows that carry times or have a history. Rewriting them would record a change of each.
 
 use crate::forms::entry::KeyedRow;
 use crate::forms::maintain::{Maintainer, RowChange};

@@ -1,4 +1,4 @@
-//! What people who run a database ask of it as a whole: copies of it, compaction, what it takes up.
+//! Operations on a whole database: backups, checkpoints, compaction, disk usage.
 //!
 //! A bulk load becomes part of several column families one after another (`ingest`), with files that a
 //! copy of the database would not have. So no copy is made meanwhile: both hold `copying`.

@@ -2,7 +2,7 @@
 //!
 //! The damaged database is only read. Definitions and rows are copied as they are stored, those that cannot be read or do not decode
 //! aside (`salvage`); indexes are not copied, but filled from the rows when the new database is opened (`recover`), so that both agree. What the
-//! indexes of the damaged database tell of rows that are not there any more is counted.
+//! indexes of the damaged database have of rows that are not there any more is counted.
 
 use crate::checking::salvage::{self, Salvage};
 use crate::forms::codec::TableCodec;
@@ -75,7 +75,7 @@ impl Repair {
     }
 }
 
-/// Prints as `t: 10 rows kept, at least 2 lost; index "i" filled anew`.
+/// Prints as `t: 10 rows kept, at least 2 lost; index "i" filled again`.
 impl fmt::Display for RepairedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} rows kept", self.table, self.rows)?;
@@ -88,7 +88,7 @@ impl fmt::Display for RepairedTable {
         }
         for (index, fate) in &self.indexes {
             match fate {
-                RepairedIndex::Filled => write!(f, "; index \"{index}\" filled anew")?,
+                RepairedIndex::Filled => write!(f, "; index \"{index}\" filled again")?,
                 RepairedIndex::Disabled => write!(f, "; index \"{index}\" is disabled, as it was")?,
                 RepairedIndex::Dropped { reason } => write!(f, "; index \"{index}\" dropped: {reason}")?,
             }
@@ -201,7 +201,7 @@ impl Copy<'_> {
         }
         if self.source.table_exists(STATISTICS) {
             let mut writer = Writer::new(self.target, STATISTICS);
-            // What is missing is gathered anew.
+            // Missing statistics are gathered again.
             salvage::read(self.snapshot.as_ref(), STATISTICS, &mut |key, value| {
                 writer.put(key, value)
             })?;
@@ -307,7 +307,7 @@ impl Copy<'_> {
         Ok(most)
     }
 
-    /// Tells of storage that no definition names any more.
+    /// Reports storage that no definition names any more.
     fn unnamed(&mut self, catalog: &Catalog) {
         for name in crate::defining::recover::unnamed(self.source, catalog) {
             let remark = match self.source.approximate_keys(&name) {

@@ -1,6 +1,6 @@
 //! Reading a column family of which some blocks cannot be read: everything but these.
 //!
-//! A cursor ends at the first block that is damaged, and nothing tells where the next begins. So the scan goes on from the other end,
+//! A cursor ends at the first block that is damaged, and nothing marks where the next begins. So the scan goes on from the other end,
 //! backward to the last block that is damaged, and in the hole between the two at keys that halve it: from each forward, as long as that
 //! can be read. The probes of one column family are counted; with the last of them, what was not found is given up.
 

@@ -6,7 +6,7 @@
 //! So storage is read once from end to end, in key order, whatever the order of the index; memory
 //! is bounded as that of a bulk load is.
 //!
-//! Deliberately not here: repair. An index is repaired by filling it anew (`indexes`).
+//! Deliberately not here: repair. An index is repaired by filling it again (`indexes`).
 
 use crate::forms::codec::TableCodec;
 use crate::forms::entry::KeyedRow;
@@ -68,7 +68,7 @@ pub struct ScrubReport {
     pub differing: u64,
     /// Rows and entries that do not decode.
     pub corrupt: u64,
-    /// Indexes with findings, among rows or former images, unless rows do not decode: then nobody can tell what entries
+    /// Indexes with findings, among rows or former images, unless rows do not decode: then it is not known what entries
     /// there should be.
     pub broken: Vec<IndexId>,
     /// The first hundred things found.
@@ -288,7 +288,7 @@ impl<'a> Scrub<'a> {
             let (raw, report) = (&self.snapshot.raw, &mut self.report);
             columnar::check_blocks(raw.as_ref(), blocks, &mut |error| report.note_error(error))?;
             if !report.is_clean() {
-                // What a block that does not decode has cannot be told.
+                // The contents of a block that does not decode are unknown.
                 return Ok(expected);
             }
         }
@@ -372,7 +372,7 @@ impl<'a> Scrub<'a> {
             let (keys, values) = match stored.next() {
                 Ok(None) => break,
                 Ok(Some(entries)) => entries,
-                // What lies behind a block that does not decode cannot be told.
+                // The keys behind a block that does not decode are unknown.
                 Err(error) => return self.report.note_error(error),
             };
             check_cancelled(self.progress)?;

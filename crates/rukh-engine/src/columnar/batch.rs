@@ -4,7 +4,7 @@ use super::vector::ColumnVector;
 
 /// Entries of a columnar index, by column.
 pub struct ColumnBatch {
-    /// The columns asked for.
+    /// The columns of the request, in its order.
     pub columns: Vec<ColumnVector>,
     /// Number of entries.
     pub rows: usize,

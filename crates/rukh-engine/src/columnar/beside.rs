@@ -44,11 +44,11 @@ pub(crate) struct Beside {
 pub(crate) struct Taken {
     pub(crate) chunk: Arc<Chunk>,
     pub(crate) changes: Range<usize>,
-    /// Whether the chunk was kept, so that it is asked for a second time at least.
+    /// Whether the chunk was cached: this request for it is at least the second.
     pub(crate) was_kept: bool,
 }
 
-/// Where changes asked for end.
+/// Where the wanted changes end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until<'k> {
     /// Up to a key.
@@ -67,7 +67,7 @@ impl Until<'_> {
         }
     }
 
-    /// Whether no change of a range is asked for.
+    /// Whether the wanted changes end before a range begins.
     fn is_before(self, rest: &KeyRange, reverse: bool) -> bool {
         let (Until::At(end) | Until::Before(end)) = self;
         match (reverse, &rest.limit) {
@@ -285,7 +285,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Shows the changes of a range to `show` for as long as they are asked for; it returns how many it has seen. Returns the key of
+    /// Passes the changes of a range to `show`, which returns how many it took, for as long as it takes all. Returns the key of
     /// the one that follows, if there is one.
     fn read(
         &mut self,
@@ -304,7 +304,7 @@ impl Stored {
         let mut failed = None;
         let ahead = &mut self.ahead;
         self.cursor.for_each(&mut |key, value| {
-            // A cursor need not skip what it was asked to.
+            // A cursor need not skip keys outside of its ranges.
             if !range.contains(key) {
                 return ControlFlow::Continue(());
             }

@@ -77,7 +77,7 @@ impl<'a> BlockBuilder<'a> {
         self.rows() >= self.block_rows || self.bytes >= BLOCK_BYTES
     }
 
-    /// Makes blocks of all entries, and begins anew; gives out their pieces, those of each block
+    /// Makes blocks of all entries and starts over; gives out their pieces, those of each block
     /// in key order.
     pub(crate) fn finish(&mut self) -> Result<Vec<PieceEntry>, EngineError> {
         let rows = self.rows();

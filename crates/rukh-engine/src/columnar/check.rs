@@ -300,11 +300,11 @@ fn check_block(
         .all(|number| made.column(*number) == parsed.column(*number))
     {
         true => check_identity(kv, index, first, &parsed).map(|()| last),
-        false => Err(wrong("a head that does not tell what is in it")),
+        false => Err(wrong("a head that does not match its block")),
     }
 }
 
-/// Compares the identity that a head tells with that of the columns stored, those that were dropped counted.
+/// Compares the identity in a head with that of the columns stored, those that were dropped counted.
 fn check_identity(
     kv: &dyn KvSnapshot,
     index: &IndexCodec,

@@ -1,4 +1,4 @@
-//! Changes of a range of keys, decoded: their keys in order, and columns of those that were asked for.
+//! Changes of a range of keys, decoded: their keys in order, and the columns of a request.
 //!
 //! What a scan asks of changes is what it asks of blocks: which of them pass its tests, and then their values. So they are
 //! decoded into vectors once, and may serve many scans (`chunks`). What is found on the way is kept with them, too: where they belong among
@@ -32,7 +32,7 @@ pub(crate) struct Chunk {
     ends: Vec<u32>,
     /// A byte for each, 1 if it is an entry and 0 if it says that there is none.
     entries: Vec<u8>,
-    /// By slot, the values of the columns that were asked for; of an entry that is gone, any.
+    /// By slot, the values of the requested columns; of an entry that is gone, any.
     columns: Vec<Option<ColumnVector>>,
     placed: Mutex<Vec<Placed>>,
 }

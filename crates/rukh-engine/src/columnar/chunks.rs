@@ -1,13 +1,13 @@
-//! Changes beside blocks that were read and decoded, kept for those who come next, as long as nothing is written.
+//! A cache of decoded changes beside blocks, valid until the next write to the table.
 //!
 //! A scan that finds changes in storage decodes them chunk by chunk. These serve every snapshot in which the table's changes are in the
-//! same state (`watch`), so they are kept: of each table those of one state, the newest that somebody has read. What is written makes another
-//! state, and the first scan of that state lets all of them go. So who writes between any two scans has them read all changes each time, as they would
-//! without chunks being kept; what that costs more is a look at a map for each chunk.
+//! same state (`watch`), so they are cached: of each table those of one state, the newest that was read. A write makes another
+//! state, and the first scan of that state drops them all. With a write between any two scans every scan decodes all changes, as it would
+//! without the cache; the cost of the cache is then a lookup in a map for each chunk.
 //!
 //! Columns are decoded as a definition of the table says: chunks are of one such definition, too.
 //!
-//! Chunks have a share of the memory for blocks. Where another table needs it, all chunks of the one go that was asked for least recently.
+//! Chunks have a share of the memory for blocks. Where another table needs it, all chunks of the least recently used table go.
 //!
 //! Deliberately not here: reading (`beside`), and what a chunk is (`chunk`).
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) struct ChunkLists {
     lists: HashMap<String, ChunkList>,
     bytes: usize,
-    /// How often a list was asked for.
+    /// How many requests there were for a list.
     asked: u64,
 }
 
@@ -35,7 +35,7 @@ struct ChunkList {
     /// By the start of their ranges.
     chunks: BTreeMap<Vec<u8>, Arc<Chunk>>,
     bytes: usize,
-    /// When it was asked for last.
+    /// The time of the last request, as a count of requests.
     asked: u64,
 }
 
@@ -158,7 +158,7 @@ impl ChunkLists {
         }
     }
 
-    /// Keeps a chunk that has the columns wanted, and lets go what there is of older states; unless it takes too much, or is itself of an older
+    /// Caches a chunk that has the wanted columns, and drops those of older states; unless it takes too much, or is itself of an older
     /// state.
     pub(crate) fn keep(&mut self, of: &ChunksOf, chunk: &Arc<Chunk>, wanted: &[bool], bytes_max: usize) {
         let storage = &of.index.storage;

@@ -71,7 +71,7 @@ fn split_checksum(value: &[u8]) -> Result<(&[u8], [u8; CHECKSUM_LEN]), BlockErro
     Ok((body, *checksum))
 }
 
-/// Returns what tells the contents of a block from others under the same key: the XXH3 of the checksums of its columns.
+/// Returns what identifies the contents of a block among those under the same key: the XXH3 of the checksums of its columns.
 pub(crate) fn identity<'a>(columns: impl Iterator<Item = &'a [u8]>) -> Result<u64, BlockError> {
     let mut checksums = Vec::new();
     for value in columns {

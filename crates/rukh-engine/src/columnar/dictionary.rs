@@ -54,7 +54,7 @@ pub(crate) fn encode(strings: &Strings, rows: &[usize], out: &mut Vec<u8>) -> bo
     true
 }
 
-/// Makes hashes that nobody can foresee, by XXH3.
+/// Makes hashes that cannot be foreseen, by XXH3.
 #[derive(Clone, Copy)]
 struct Seeded(u64);
 

@@ -4,7 +4,7 @@ use crate::error::EngineError;
 use crate::forms::entry::IndexCodec;
 use thiserror::Error;
 
-/// Tells why stored bytes are no part of a block.
+/// Says why stored bytes are no part of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum BlockError {
     #[error("block ends too early")]

@@ -8,15 +8,15 @@
 //! ```
 //!
 //! A value belongs to one of the n groups of eight words, and has one bit in each word of it; it may be in the block if all
-//! eight are set. Where they are is told by its hash, the XXH3 of its bytes, or of its 16 bytes as an integer:
+//! eight are set. Their places come from its hash, the XXH3 of its bytes, or of its 16 bytes as an integer:
 //!
 //! | what           | where                                                                             |
 //! |----------------|-----------------------------------------------------------------------------------|
 //! | group          | the upper 32 bits of the hash, times n, divided by 2^32                            |
 //! | bit of word i  | bits 24 + 5i to 28 + 5i of the lower 32 bits times 9E3779B97F4A7C15 (mod 2^64)     |
 //!
-//! With ten bits for a value, one block of about eighty is read in vain. A filter is made where it pays: of columns with
-//! many values that their smallest and greatest do not tell, and where it is much smaller than the column
+//! With ten bits for a value, one block of about eighty is read for nothing. A filter is made where it pays: of columns with
+//! many values that their smallest and greatest do not narrow, and where it is much smaller than the column
 //! ([`of_column`]). NULLs are in no filter.
 //!
 //! This is a Bloom filter split into blocks, after Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom
@@ -74,7 +74,7 @@ pub(crate) fn hash_of_row(vector: &ColumnVector, row: usize) -> u64 {
     }
 }
 
-/// Whether anybody looks for one value of this type, of which there are many.
+/// Whether queries look for one value of this type, of which there are many.
 fn is_looked_for(ty: &DataType) -> bool {
     matches!(
         ty,
@@ -110,7 +110,7 @@ pub(crate) fn of_column(
     if hashed(SAMPLE).len() * 2 < not_null.clone().take(SAMPLE).count() {
         return None;
     }
-    // The bounds of byte strings tell nothing of how many there may be.
+    // The bounds of byte strings do not bound their number.
     if !matches!(vector.values(), Values::Bytes(_) | Values::Coded(_))
         && let Bounds::Integers { low, high } = bounds(vector, rows.clone())
         && high.saturating_sub(low) < RANGE_SHARE * rows.len() as i128
@@ -268,7 +268,7 @@ mod tests {
             of_column(number, &vector, 0..rows as usize, 32 << 10).is_some()
         };
         assert!(made(1, DataType::Integer, many(7919).collect()));
-        // The key's order tells, the range tells, values that come often are in every block.
+        // The key's order decides, the range decides, values that come often are in every block.
         assert!(!made(0, DataType::Integer, many(7919).collect()));
         assert!(!made(1, DataType::Integer, many(1).collect()));
         assert!(!made(

@@ -1,10 +1,10 @@
-//! Blocks that have nothing for whoever wants the first rows of some order only.
+//! Pruning of blocks that have none of the first rows of an order.
 //!
-//! `ORDER BY a DESC LIMIT 10` and `max(a)` need few rows, and whoever asks for them finds these among any rows that
+//! `ORDER BY a DESC LIMIT 10` and `max(a)` need few rows, and the operator above finds these among any rows that
 //! have them. So the best values that a scan has given out are kept, as many as are wanted. A block whose best value, as its
-//! head tells it, comes behind all of these has no such row, and is not read. Changes are given out in any case.
+//! head has it, comes behind all of these has no such row, and is not read. Changes are given out in any case.
 //!
-//! Where the heads of all blocks are at hand, they say before anything was read where enough rows surely are (`sure`): a block that comes behind
+//! Where the heads of all blocks are in memory, they show before any read which blocks surely have enough rows (`sure`): a block that comes behind
 //! that place is not read either, so that the last rows of a log are found where a scan that begins with the first ones meets them last.
 //!
 //! | wanted             | the best value of a block | it is passed over where                         |
@@ -140,7 +140,7 @@ impl Firsts {
         }
     }
 
-    /// Says where rows of a block are: so many at a place or before it, for its best place and for its last one that is told.
+    /// Returns where rows of a block are: a number of rows at a place or before it, for its best place and for its last known one.
     pub(crate) fn places(&self, known: &Known<'_>) -> Vec<(Place, usize)> {
         let (descending, values) = (self.wanted.descending, known.rows() - known.nulls());
         let mut places = Vec::new();
@@ -226,7 +226,7 @@ impl Firsts {
         }
     }
 
-    /// Takes note of a value that some row of a block has which is told, not given out.
+    /// Takes note of a value that some row of a block has by its head, without giving out the row.
     pub(crate) fn see_value(&mut self, value: &Value) {
         self.keep(self.place(value.clone()));
     }

@@ -67,7 +67,7 @@ pub(crate) struct Head<'a> {
     pub(crate) rows: usize,
     /// Key of the last row.
     pub(crate) last_key: &'a [u8],
-    /// What tells the contents of the block from others under the same key; not known of old blocks.
+    /// Identifies the contents of the block among those under the same key; not known of old blocks.
     pub(crate) identity: Option<u64>,
     /// All that is before the checksum, but the format.
     body: &'a [u8],
@@ -81,7 +81,7 @@ pub(crate) struct Head<'a> {
     filters: &'a [u8],
 }
 
-/// What a head tells that its columns do not.
+/// Metadata of a block that is not per column.
 #[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
     /// How columns are cut, if any is.
@@ -93,7 +93,7 @@ pub(crate) struct Told<'a> {
 }
 
 /// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
-/// stored under `key`. A number that no column has is told as that of NULLs.
+/// stored under `key`. A number that no column has stands for a column of NULLs.
 pub(crate) fn encode(
     key: &[u8],
     numbers: &[usize],

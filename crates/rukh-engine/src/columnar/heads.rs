@@ -3,7 +3,7 @@
 //! A list is good for every snapshot of its state (`watch`); in the next one most of its heads are good still, and need not be parsed and
 //! checked again where storage has the same bytes.
 //!
-//! Deliberately not here: who reads lists, and what they may take (`kept`, `scan`).
+//! Deliberately not here: the readers of lists and their share of memory (`kept`, `scan`).
 
 use super::block::Piece;
 use super::head::BlockHead;
@@ -176,8 +176,8 @@ pub(crate) fn first_keys(
     Ok(some.map(|place| list.at(*place).first_key().to_vec()).collect())
 }
 
-/// Returns the list of a state, which is read if it is not kept; `None` if it takes too much, or cannot be read: who needs the damaged
-/// head will say so.
+/// Returns the list of a state, which is read if it is not cached; `None` if it takes too much, or cannot be read: the reader of the damaged
+/// head reports the error.
 fn list_of(kv: &dyn KvSnapshot, index: &IndexCodec, kept: &KeptBlocks, state: u64) -> Option<Arc<HeadList>> {
     let storage = &index.blocks().expect("the index is columnar").storage;
     if let Some(list) = kept.heads(storage, state) {
@@ -269,7 +269,7 @@ mod tests {
         for storage in ["t1.c", "t2.c"] {
             assert!(lists.keep(storage, &first, bytes_max).is_none());
         }
-        // Who has an older state keeps nothing.
+        // The list of an older state is not cached.
         assert!(lists.keep("t1.c", &second, bytes_max).is_some());
         assert!(lists.keep("t1.c", &first, bytes_max).is_none());
         assert!(lists.of("t1.c", 2).is_some() && lists.of("t1.c", 1).is_none());

@@ -1,28 +1,28 @@
-//! Columns, filters and heads of blocks that were read, kept in bounded memory for those who come next.
+//! A cache of columns, filters and heads of blocks, in bounded memory.
 //!
 //! A row is a few bytes of each column of its block. To get at them all bytes of these columns are copied from
 //! storage, and go through a checksum; then reading is a matter of nanoseconds. So columns are kept as they
-//! are stored, checked, until others need the memory more: who was not asked for since the last round goes first.
+//! stored, checked, until others need the memory more: a block without a request since the last round goes first.
 //!
 //! Readers of single rows and scans take what is kept alike, but do not make room alike:
 //!
-//! | who reads | what it read is kept                                                            |
+//! | reader    | what is cached                                                                  |
 //! |-----------|---------------------------------------------------------------------------------|
 //! | rows      | always; others go for it, see above                                             |
-//! | a scan    | where there is room; for [`AGING`] bytes that find none, one byte of others is looked at, and goes if nobody asked for it since the last look |
+//! | a scan    | where there is room; for [`AGING`] bytes that find none, one byte of others is looked at, and goes if it had no request since the last look |
 //!
 //! Of the room, pieces of long values take three quarters at most: short ones, of which many more rows find place, have the rest.
 //!
 //! So a scan of more than there is room for finds a part of it kept each time, where it would find nothing if the last pieces drove out
-//! the first; what others use stays; and what nobody uses makes room after a few scans. Blocks that a repack replaced go when a scan finds
+//! the first; blocks in use stay; and unused ones make room after a few scans. Blocks that a repack replaced go when a scan finds
 //! that they are no longer there.
 //!
 //! What a block has under its first key changes when it is repacked. Its head is read from the reader's own snapshot
-//! and tells the *identity* of its columns; columns are kept under that, so that no reader is given those of another moment.
+//! and has the *identity* of its columns; columns are kept under that, so that no reader is given those of another moment.
 //! Heads of old databases have none, and nothing is kept of their blocks.
 //!
-//! Who looks for a key finds its block here, without an iterator over heads: by the first keys of those kept (`at`). What is
-//! found may be of another moment; it holds for a reader whose own snapshot has the very same head under that first key, for
+//! A read by key finds its block here, without an iterator over heads: by the first keys of those cached (`at`). The block
+//! may be of another moment; it holds for a reader whose own snapshot has the very same head under that first key, for
 //! blocks of one moment do not overlap.
 //!
 //! A scan reads heads of all blocks of its range. Their list is kept as well, parsed, for each column family (`heads`): a reader takes it whose
@@ -52,7 +52,7 @@ use std::sync::{Arc, OnceLock};
 /// Parts with a lock each.
 const SHARDS: usize = 16;
 
-/// Bytes kept of all blocks of a database, unless told otherwise.
+/// Default size of the cache of a database, bytes.
 const BYTES_MAX: usize = 128 << 20;
 
 /// Bytes that a block takes without its columns, about.
@@ -111,10 +111,10 @@ enum Room {
     FreeForLong,
 }
 
-/// Who reads a block.
+/// The kind of reader of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// Who wants single rows.
+    /// Reads single rows.
     Rows,
     /// A scan.
     Scan,
@@ -145,7 +145,7 @@ pub(crate) struct KeptBlock {
     bytes: AtomicUsize,
     /// One more than the state of blocks in which it was seen last; 0 if it is not known.
     state: AtomicU64,
-    /// Whether it was asked for since it was last thought of as one to go.
+    /// Whether it had a request since it was last considered for eviction.
     used: AtomicBool,
 }
 
@@ -182,7 +182,7 @@ impl KeptBlocks {
         bytes.saturating_sub(of_others) / SHARDS
     }
 
-    /// Returns the writes whose numbers tell states of changes.
+    /// Returns the writes whose numbers identify states of changes.
     pub(crate) fn writes(&self) -> &Arc<Writes> {
         &self.writes
     }
@@ -464,7 +464,7 @@ impl KeptBlocks {
             return;
         }
         let is_there = shard.blocks.get(&block.identity);
-        // Nobody finds a block that had to go.
+        // The block is no longer found once it is evicted.
         if !is_there.is_some_and(|kept| Arc::ptr_eq(kept, block)) {
             return;
         }
@@ -514,7 +514,7 @@ impl Shard {
         block.enter();
     }
 
-    /// Whether a scan may add so many bytes. If not, it may later, should others not be asked for.
+    /// Whether a scan may add so many bytes. If not, it may later, should others have no requests.
     fn has_room(&mut self, bytes: usize, bytes_max: usize) -> bool {
         let has_room = self.bytes + bytes <= bytes_max;
         if has_room || bytes > bytes_max {
@@ -546,7 +546,7 @@ impl Shard {
         });
     }
 
-    /// Lets the first block go, or be the last one if it was asked for.
+    /// Evicts the first block, or makes it the last one if it had a request.
     fn look_at_one(&mut self) {
         let Some(block) = self.queue.pop_front() else {
             return;
@@ -740,7 +740,7 @@ mod tests {
             assert!(kept.bytes() <= SHARDS * 40_000);
             assert_eq!(of_readers(), kept_of_readers);
         }
-        // What nobody asks for makes room in the end.
+        // Unused blocks make room in the end.
         let all = blocks.len();
         let still = (0..1000).fold(0, |_, _| scan(all - 100));
         assert_eq!(still, 100);

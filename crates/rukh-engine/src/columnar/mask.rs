@@ -2,7 +2,7 @@
 //!
 //! Bytes, not bits, so that compares of values of any width write them many at once. Eight of them are looked at as one word.
 //!
-//! Deliberately not here: who sets them (`column`, `packed`).
+//! Deliberately not here: the tests that set them (`column`, `packed`).
 
 use std::ops::Range;
 

@@ -45,9 +45,9 @@ pub(crate) struct Block {
     pub(crate) open: Vec<usize>,
     /// The tests among these that filters may refute.
     pub(crate) filtered: Vec<usize>,
-    /// The best it may have for those who want first rows only.
+    /// The best values it may have for scans that want first rows only.
     pub(crate) bests: Vec<Best>,
-    /// What its head tells of all its rows, if that may do in place of them.
+    /// The totals of all its rows by its head, if that may do in place of them.
     pub(crate) told: Option<Told>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(crate) mask: Option<Vec<u8>>,

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Numbers are little-endian; widths are 1, 2, 4, 8, 16, 32 and 64, so that a compare of packed values
-//! is a compare of machine words, many at once. How many values there are is told by whoever holds
-//! them.
+//! is a compare of machine words, many at once. The owner of packed values
+//! stores their number.
 
 use super::{BlockError, mask};
 use smallvec::SmallVec;
@@ -537,7 +537,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Values of every width, runs of them, and the ends of what there is.
+    /// Values of every width, runs of them, and the ends of the domain.
     fn values() -> impl Strategy<Value = Vec<i64>> {
         let one = |bits: u32, base: i64| {
             (0..=u64::MAX >> (63 - bits.min(63))).prop_map(move |above| base.wrapping_add(above as i64))

@@ -302,7 +302,7 @@ impl<'a> Pieces<'a> {
         for (at, mask) in (0..self.count).zip(mask.chunks_mut(self.piece_rows)) {
             match self.piece(at) {
                 Some(piece) => piece.test(test, mask),
-                // Nobody reads a piece of which no row is left.
+                // A piece of which no row is left is never read.
                 None if mask.contains(&1) => return Err(BlockError::Missing),
                 None => {}
             }

@@ -30,7 +30,7 @@ use std::ops::{ControlFlow, Range};
 const BLOCKS_MAX: usize = 64;
 
 impl BlockScan {
-    /// Has a scan for the first rows of one order begin at the end that has the better ones, as far as heads tell.
+    /// Has a scan for the first rows of one order begin at the end that has the better ones, as far as heads show.
     pub(crate) fn choose_end(&mut self) {
         let ([firsts], Some(list)) = (self.firsts.as_slice(), self.head_list()) else {
             return;

@@ -83,7 +83,7 @@ pub(crate) struct BlockScan {
     group_size: usize,
     cancel: Option<Arc<AtomicBool>>,
     pub(crate) batch: ColumnBatch,
-    /// What is asked of blocks in place of their rows.
+    /// The totals that are read from heads in place of rows.
     totals: Option<Totals>,
     /// Whether changes are read.
     pub(crate) changes: bool,
@@ -172,7 +172,7 @@ impl BlockScan {
             },
             kv,
             tests,
-            // Who wants rows that cannot be told by a column given out wants all.
+            // A scan for first rows by a column that it does not give out returns all rows.
             firsts: if firsts.len() == spec.first.len() {
                 firsts
             } else {
@@ -207,7 +207,7 @@ impl BlockScan {
         self
     }
 
-    /// Has blocks tell totals in place of their rows, where their heads know them; before anything was read.
+    /// Answers by totals of heads in place of their rows, where their heads know them; before anything was read.
     pub(crate) fn total(&mut self, wanted: Vec<TotalWanted>) {
         self.totals = Some(Totals::new(wanted, &self.columns));
     }
@@ -220,7 +220,7 @@ impl BlockScan {
         }
     }
 
-    /// Returns what blocks have told so far; `None` if they were not asked.
+    /// Returns the totals of the blocks so far; `None` if the scan has none.
     pub(crate) fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
         let totals = self.totals.as_ref();
         totals.map(|totals| totals.finish(&self.index)).transpose()
@@ -250,7 +250,7 @@ impl BlockScan {
         Ok(scan)
     }
 
-    /// Reads the next entries, about as many as asked for; `None` at the end.
+    /// Reads the next entries, about `rows` of them; `None` at the end.
     pub(crate) fn next_batch(&mut self, rows: usize) -> Result<Option<&ColumnBatch>, EngineError> {
         self.batch.clear();
         while !self.batch.is_full(rows) {
@@ -640,7 +640,7 @@ impl BlockScan {
         Ok(())
     }
 
-    /// Has a block tell its totals in place of its rows, behind the changes before it; returns whether it does.
+    /// Takes the totals of a block in place of its rows, behind the changes before it; returns whether it does.
     fn tell(&mut self, block: &mut Block, range: &mut RangeScan) -> Result<bool, EngineError> {
         let is_within = block.first_key >= range.range.start
             && range

@@ -1,4 +1,4 @@
-//! Sketches: two bytes for each row of a column of long values, which tell of nearly every row whether its value lies in a range.
+//! Sketches: two bytes for each row of a column of long values, which decide for nearly every row whether its value lies in a range.
 //!
 //! A value of a text takes dozens of bytes, a time eight; a scan with a condition on it has to fetch them all from memory. Its *word* keeps
 //! the order: the word of a greater value is as great or greater. So a value passes whose word lies between those of both ends
@@ -88,12 +88,12 @@ impl Sketch {
         size_of::<Sketch>() + 2 * self.words.len() + prefix
     }
 
-    /// Whether it tells anything of a test.
+    /// Whether it can decide a test for some rows.
     pub(crate) fn knows(test: &Test) -> bool {
         test.integers().len() + test.bytes().len() == 1 && !test.takes_null()
     }
 
-    /// Leaves those rows of `mask` that pass a test as far as words tell; returns a mask of those of which they do not.
+    /// Leaves those rows of `mask` that pass a test as far as words show; returns a mask of those of which they do not.
     pub(crate) fn test(&self, test: &Test, mask: &mut [u8]) -> Vec<u8> {
         let mut unsure = vec![0; mask.len()];
         let (low, high) = self.ends(test);

@@ -1,8 +1,8 @@
 //! Columns read by scans from storage: piece by piece, or as a stream where one is wanted after the other.
 //!
 //! The pieces of a column lie side by side in storage, those of neighbouring blocks, too. A scan that wants nearly all of them reads them by one
-//! cursor for each column: storage then reads ahead, many pieces at once, where each would be a read of the disk by itself. Who skips blocks, or
-//! wants one row of each, asks for pieces by their keys.
+//! cursor for each column: storage then reads ahead, many pieces at once, where each would be a read of the disk by itself. A scan that skips blocks, or
+//! wants one row of each, gets pieces by their keys.
 //!
 //! Deliberately not here: what is kept, and what is wanted.
 

@@ -224,7 +224,7 @@ fn is_until(high: &Bound<Vec<u8>>, value: &[u8]) -> bool {
     }
 }
 
-/// A range of byte strings, of which the first eight bytes nearly always tell whether a value lies in it.
+/// A range of byte strings, of which the first eight bytes nearly always decide whether a value lies in it.
 ///
 /// | range          | value  | first bytes, zeros behind the end   |
 /// |----------------|--------|-------------------------------------|
@@ -337,7 +337,7 @@ fn greatest(ty: &DataType, bound: &Bound<Datum>) -> Result<i128, ValueError> {
     })
 }
 
-/// Returns the test that the lives of rows pass which began at `least` or later, or are not told where `untold` says so.
+/// Returns the test that the lives of rows pass which began at `least` or later, or are unknown where `untold` says so.
 pub(crate) fn life_test(least: Option<i64>, untold: bool) -> ColumnTest {
     use std::ops::Bound::{Included, Unbounded};
     let least = least.map_or(Unbounded, |least| Included(Datum::Int(least)));

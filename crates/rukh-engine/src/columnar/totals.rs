@@ -1,17 +1,17 @@
-//! Totals of blocks whose rows are all wanted, as heads tell them: no column of these blocks is read.
+//! Totals of blocks whose rows are all wanted, as heads have them: no column of these blocks is read.
 //!
-//! | asked of a column  | told by a head                                                                  |
+//! | wanted of a column | what the head has                                                               |
 //! |--------------------|---------------------------------------------------------------------------------|
 //! | rows not NULL      | always; of a column that is newer than the block, by the value of older rows    |
 //! | the smallest value | of numbers; of byte strings where the head has all of it, not a beginning       |
 //! | the greatest value | the same                                                                        |
 //!
-//! A block is told as a whole or read as a whole. It is read if
+//! A block is answered by its head as a whole or read as a whole. It is read if
 //!
 //! 1. a test is left open by its head: some rows may fail it;
 //! 2. it lies across an end of the range: `id > 5` and a block with the keys 1 to 9;
-//! 3. a change lies among its rows: which row it replaces is told by the key columns only;
-//! 4. something is asked of it that its head does not tell.
+//! 3. a change lies among its rows: which row it replaces is known by the key columns only;
+//! 4. the scan wants a value that the head does not have.
 //!
 //! What changes beside blocks have is given out as rows, and so are the rows of blocks that are read.
 
@@ -25,7 +25,7 @@ use crate::columnar::batch::ColumnBatch;
 use crate::forms::entry::IndexCodec;
 use rukh_keys::{DataType, Datum, DatumRef};
 
-/// What is asked of one column of all rows; how many are not NULL is told in any case.
+/// What is wanted of one column of all rows; the number of values that are not NULL comes in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TotalWanted {
     /// Its place among the columns that the scan gives out.
@@ -36,17 +36,17 @@ pub struct TotalWanted {
     pub greatest: bool,
 }
 
-/// What blocks told that were not read.
+/// The totals of blocks that were answered by their heads.
 pub struct BlockTotals {
     /// Their rows.
     pub rows: u64,
-    /// By column asked for, rows that are not NULL.
+    /// By requested column, rows that are not NULL.
     pub filled: Vec<u64>,
-    /// By column asked for, two rows: the smallest and the greatest value, NULL if there is none or it is not wanted.
+    /// By requested column, two rows: the smallest and the greatest value, NULL if there is none or it is not wanted.
     pub ends: ColumnBatch,
 }
 
-/// What one block tells, or all of them.
+/// The totals of one block, or of all.
 #[derive(Debug)]
 pub(crate) struct Told {
     rows: u64,
@@ -63,7 +63,7 @@ pub(crate) struct ToldColumn {
 /// Totals being collected.
 pub(crate) struct Totals {
     wanted: Vec<TotalWanted>,
-    /// By column asked for, its slot.
+    /// By requested column, its slot.
     slots: Vec<usize>,
     sum: Told,
 }
@@ -81,7 +81,7 @@ impl Totals {
         }
     }
 
-    /// Returns what a head tells of a block; `None` if something is asked that it does not tell.
+    /// Returns the totals of a block by its head; `None` if the head lacks one of them.
     pub(crate) fn told(&self, index: &IndexCodec, head: &BlockHead) -> Result<Option<Told>, BlockError> {
         let blocks = index.blocks().expect("the index is columnar");
         let mut columns = Vec::with_capacity(self.wanted.len());
@@ -103,7 +103,7 @@ impl Totals {
         Ok(Some(Told { rows, columns }))
     }
 
-    /// Adds what a block told.
+    /// Adds the totals of a block.
     pub(crate) fn add(&mut self, told: Told) {
         self.sum.rows += told.rows;
         for (sum, told) in self.sum.columns.iter_mut().zip(told.columns) {
@@ -116,14 +116,14 @@ impl Totals {
             {
                 sum.least = told.least;
             }
-            // NULL, which is told as none, is less than any value.
+            // NULL, which stands for no value, is less than any value.
             if told.greatest > sum.greatest {
                 sum.greatest = told.greatest;
             }
         }
     }
 
-    /// Returns what a block told of the column that is given out at a place.
+    /// Returns the totals of a block for the column that is given out at a place.
     pub(crate) fn of_column<'t>(
         &'t self,
         told: &'t Told,
@@ -155,7 +155,7 @@ impl Totals {
     }
 }
 
-/// What a head tells of a column that the block has.
+/// What a head has of a column that the block has.
 fn known_column(
     wanted: &TotalWanted,
     ty: DataType,

@@ -364,7 +364,7 @@ impl ColumnVector {
             Values::Int(values) => values.len() * 8,
             Values::Wide(values) => values.len() * 16,
             Values::Bytes(strings) => strings.bytes(),
-            // Whoever wants strings of all rows is to have room for them.
+            // A request for the strings of all rows needs room for them.
             Values::Coded(coded) => coded.codes.len() * (4 + coded.longest) + coded.values.bytes(),
         }
     }
@@ -421,7 +421,7 @@ impl ColumnVector {
         self.push_nothing();
     }
 
-    /// Appends a row whose value nobody looks at.
+    /// Appends a row whose value is not read.
     pub(crate) fn push_any(&mut self) {
         if !self.nulls.is_empty() {
             self.nulls.push(false);

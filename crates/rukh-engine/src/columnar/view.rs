@@ -240,13 +240,13 @@ fn kept_block(
     Ok(Some(block))
 }
 
-/// What there is of a row for those who want some values of it.
+/// A row as found for a read of some of its values.
 pub(crate) enum PointRow {
     /// There is no such row.
     Absent,
     /// It is among the changes, with this value.
     Change(Vec<u8>),
-    /// It is in a block, and has these values of those that were asked for, in their order.
+    /// It is in a block, and has these values of the requested ones, in their order.
     Kept(Vec<Datum>),
     /// It may be in a block of which not all that is needed is kept.
     Unknown,
@@ -789,7 +789,7 @@ impl Merged {
                     return Ok(());
                 };
                 let row = if self.reverse { self.at - 1 } else { self.at };
-                // Nobody looks at the value of a key that does not pass.
+                // The value of a key that does not pass is not read.
                 let value = match self.values && self.masked.matches(&key) {
                     true => self
                         .rows

@@ -1,7 +1,7 @@
 //! Changes of a table's definition, which rewrite no rows unless they must.
 //!
 //! All that a change brings with it is there before the definition is: column families of new indexes are filled under names that
-//! nobody knows yet (a crash leaves them unnamed, and the next open drops them), and rows that have to be written anew
+//! no definition has yet (a crash leaves them unnamed, and the next open drops them), and rows that have to be rewritten
 //! ([`rewrite`](crate::building::rewrite)) are in the batch that stores the definition.
 
 use crate::building::backfill::backfill;
@@ -48,13 +48,13 @@ impl From<Table> for Alteration {
 }
 
 impl Engine {
-    /// Changes the definition of a table while nobody writes; returns the new one.
+    /// Changes the definition of a table under the writer lock; returns the new one.
     ///
     /// `change` is shown all definitions and the table as it is, may read rows that are there, and returns
     /// the table as it shall be, or that with what is to come beside it. Indexes that it leaves out are dropped, families that it
     /// adds are made, and so is what a history needs that begins.
     /// Fails with the error of `change`, on expressions that do not compile, on rows that break a rule of the new table,
-    /// and with [`EngineError::StatementTooLarge`] if rows that must be written anew are too many for a batch.
+    /// and with [`EngineError::StatementTooLarge`] if rows that must be rewritten are too many for a batch.
     pub fn alter_table<E: From<EngineError>, A: Into<Alteration>>(
         &self,
         id: TableId,
@@ -174,9 +174,9 @@ impl Engine {
 }
 
 impl Inner {
-    /// Brings what is new of a table to the rows that are there, before anybody sees it: entries of the indexes `added`, and
+    /// Writes the additions of a table, before any session sees it: entries of the indexes `added`, and
     /// the values of columns, which go into `batch`. Returns the sequences with what they give next, and how many rows
-    /// are written anew.
+    /// are rewritten.
     fn bring(
         &self,
         shown: &Catalog,

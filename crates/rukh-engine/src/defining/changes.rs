@@ -52,7 +52,7 @@ impl Engine {
         }
         changes.dropped_sequences.sort();
         changes.dropped_sequences.dedup();
-        // Nobody takes numbers of a sequence, and so stores it again, while it goes.
+        // No session takes numbers of a sequence, and so stores it again, while it is dropped.
         let known = changes.dropped_sequences.iter();
         let known: Vec<_> = known
             .map(|id| inner.known_sequence(*id))

@@ -1,4 +1,4 @@
-//! The engine: an open database, its definitions, and who may change it.
+//! The engine: an open database with its definitions and its writer lock.
 //!
 //! Definitions are an immutable value that DDL replaces as a whole; readers take it together with
 //! a storage snapshot. One writer runs at a time: a statement holds the writer lock from
@@ -49,7 +49,7 @@ impl Engine {
     ///
     /// Clears up what a crash left behind, unless `read_only`: column families that no definition
     /// names are dropped, and an index whose filling was cut short is filled again before this
-    /// returns, or dropped if its rows no longer allow it. [`Engine::recovered`] tells of it.
+    /// returns, or dropped if its rows no longer allow it. [`Engine::recovered`] reports it.
     ///
     /// Fails on a database written in a newer format, with [`EngineError::ReadOnly`] if there is
     /// none and none may be made, and with [`EngineError::RecoveryNeeded`] if a bulk load was cut
@@ -294,7 +294,7 @@ impl Engine {
     }
 }
 
-/// Tells storage, which keeps no options, of families that are not stored like others.
+/// Sets the options, which storage does not keep, of families that are not stored like others.
 fn configure_families(inner: &Inner) -> Result<(), EngineError> {
     let definitions = inner.definitions();
     let tables = definitions.catalog.tables();

@@ -34,7 +34,7 @@ impl Engine {
             .check_name_free(&codec.table.schema, &draft.name)?;
         let id = IndexId(inner.next_storage_id()?);
         let index = validate_index(draft, &codec.table, id)?;
-        // An expression that does not compile is told before anything is stored.
+        // An expression that does not compile fails before anything is stored.
         let mut building = Table::clone(&codec.table);
         building.indexes.push(index.clone());
         let compiled = Arc::new(TableCodec::new(Arc::new(building.clone())));
@@ -52,7 +52,7 @@ impl Engine {
         };
         if built.is_err() {
             let _guard = inner.writer.lock();
-            // The first error is the one to tell; what cannot be undone now is undone by the next writer, or at the next open.
+            // The first error is the one to report; what cannot be undone now is undone by the next writer, or at the next open.
             let removed = inner.settle().and_then(|()| inner.remove_index(id));
             if matches!(removed, Err(EngineError::Kv(error)) if error.is_passing()) {
                 inner.owe(Owed::RemoveIndex(id));
@@ -62,7 +62,7 @@ impl Engine {
         built.map(|()| id)
     }
 
-    /// Fills an index anew, beside writers and, if it is Ready, beside readers; then it is Ready, under
+    /// Fills an index again, beside writers and, if it is Ready, beside readers; then it is Ready, under
     /// the new id that is returned.
     ///
     /// Fails as [`Engine::create_index`] does, and with [`EngineError::IndexBusy`] if the index is being
@@ -161,7 +161,7 @@ impl Engine {
 }
 
 impl Inner {
-    /// Fails unless the index is there and nobody fills it.
+    /// Fails unless the index is there and not being filled.
     fn idle_index(&self, id: IndexId) -> Result<(), EngineError> {
         let catalog = self.definitions().catalog.clone();
         let (_, index) = catalog.index(id).ok_or_else(|| unknown(id))?;

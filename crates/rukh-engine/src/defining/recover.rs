@@ -13,7 +13,7 @@ use rukh_kv::{KvStore, WriteBatch};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Clears up; runs before anybody else has the database.
+/// Completes or removes what a crash has left; runs before the database is given out.
 pub(crate) fn recover(inner: &Inner) -> Result<Vec<Recovery>, EngineError> {
     let mut done = Vec::new();
     if ingest::recover(inner.store.as_ref())? {
@@ -100,7 +100,7 @@ fn mark_lost_indexes(inner: &Inner, done: &mut Vec<Recovery>) -> Result<(), Engi
     Ok(())
 }
 
-/// Adds the tables whose rows are not there to what is told of the open.
+/// Adds the tables whose rows are missing to the report of the open.
 pub(crate) fn tell_of_lost(inner: &mut Inner) {
     let definitions = inner.definitions();
     let lost = definitions

@@ -2,11 +2,11 @@
 //!
 //! Every commit notes how many rows of each table it changed. As in PostgreSQL a table is stale from 50
 //! rows and a tenth of those that were found on. What was noted goes with the process: a database that is
-//! opened begins to count anew, from the statistics that are stored.
+//! opened counts from zero, beside the statistics that are stored.
 //!
 //! A history has statistics of its own, and about as many of its images change as rows of its table do.
 //!
-//! Who looks for stale tables, and when, is not decided here: the engine has no threads of its own for it.
+//! Deliberately not here: which thread looks for stale tables, and when. The engine has no threads of its own for it.
 
 use crate::progress::Progress;
 use crate::state::shared::{Engine, Inner};
@@ -100,7 +100,7 @@ impl Engine {
         stale
     }
 
-    /// Gathers statistics of a table as [`Engine::analyze`] does, but has nobody wait for the disk: after
+    /// Gathers statistics of a table as [`Engine::analyze`] does, without a sync: after
     /// a crash those from before may be there again.
     pub fn refresh_statistics(
         &self,

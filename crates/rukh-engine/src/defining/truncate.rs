@@ -1,4 +1,4 @@
-//! TRUNCATE: tables lose all their rows at once, and their sequences may begin anew.
+//! TRUNCATE: tables lose all their rows at once, and their sequences may restart.
 
 use crate::forms::stored;
 use crate::state::shared::Engine;
@@ -12,7 +12,7 @@ use rukh_kv::{Durability, WriteBatch};
 pub enum Numbering {
     /// They go on.
     Continue,
-    /// They begin anew.
+    /// They restart.
     Restart,
 }
 
@@ -22,7 +22,7 @@ impl Engine {
         self.truncate_all(&[id], Numbering::Continue).map(drop)
     }
 
-    /// Removes all rows of some tables, of all at once; returns the sequences that begin anew.
+    /// Removes all rows of some tables, of all at once; returns the sequences that restart.
     pub fn truncate_all(
         &self,
         ids: &[TableId],
@@ -61,7 +61,7 @@ impl Engine {
             .iter()
             .map(|sequence| inner.known_sequence(sequence.id))
             .collect::<Result<Vec<_>, _>>()?;
-        // Nobody takes a number between the write and what is remembered of it.
+        // No session takes a number between the write and the change in memory.
         let mut held: Vec<_> = known.iter().map(|next| next.lock()).collect();
         inner.builds.note(&mut batch);
         let written = inner.store.write(batch, Durability::Synced);

@@ -1,7 +1,7 @@
 //! Sorted entries of a load, as blocks where nothing is stored among them yet, and as changes elsewhere.
 //!
 //! The load holds the writer lock, so what is found free stays so until its files are there; a repack that is
-//! under way notices new blocks among its own and begins anew.
+//! under way notices new blocks among its own and starts over.
 
 use crate::EngineError;
 use crate::columnar::block::Piece;

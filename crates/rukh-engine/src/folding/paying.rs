@@ -161,7 +161,7 @@ impl Inner {
     }
 
     /// Notes that all changes of an index were folded that it was known to have at a time; without such knowledge all is
-    /// forgotten, and to be counted anew.
+    /// forgotten, and counted again.
     pub(crate) fn settle_debt(&self, id: IndexId, changes: Option<u64>) -> Result<(), crate::EngineError> {
         let Some(changes) = changes else {
             self.forget_debt(id);

@@ -8,15 +8,15 @@
 //! table was truncated; if there is another block among them, rows were loaded: the step is done again from
 //! a newer snapshot.
 //!
-//! Changes behind all rows of a block, as those who write in the order of the key make them, become blocks of their own if they are many enough,
+//! Changes behind all rows of a block, as writes in the order of the key make them, become blocks of their own if they are many enough,
 //! and the block stays. They go as a range, and what others wrote meanwhile is written once more behind that. Changes among the rows of a
-//! block go one by one: whoever reads a few rows walks over all that a range has taken away, up to the next change that is left.
+//! block go one by one: a read of a few rows walks over the whole of a range tombstone, up to the next change that is left.
 //!
 //! A step holds one block and [`CHANGE_BLOCKS_MAX`] times as many changes in memory; changes beyond that are left to the
-//! next step, beside the new blocks. Nothing but whole steps is ever stored, so that whoever is
-//! killed leaves an index as exact as before, and the next repack goes on.
+//! next step, beside the new blocks. Nothing but whole steps is ever stored, so that a kill
+//! leaves an index as exact as before, and the next repack goes on.
 //!
-//! Rows whose lifetime has ended for all who read are left out of new blocks. Blocks that have some and no changes get steps of
+//! Rows that have expired for all snapshots are left out of new blocks. Blocks that have some and no changes get steps of
 //! their own. A change that has died stays until then: without it the row that it replaced would be seen again.
 
 use crate::columnar::batch::ColumnBatch;
@@ -49,8 +49,8 @@ use std::thread;
 /// Changes folded in one step, at most: as many as so many blocks have rows.
 const CHANGE_BLOCKS_MAX: usize = 4;
 
-/// From so many changes on a step that makes new blocks beside the old ones removes them as a range, which is looked at by all who
-/// read until storage has forgotten it, but costs who writes no more than one of them does.
+/// From so many changes on a step that makes new blocks beside the old ones removes them by one range tombstone, which readers check until
+/// compaction removes it, but which costs the writer no more than one deletion.
 const RANGE_MIN: usize = 32;
 
 /// As long as no more than one in so many lies among them that is not to go.
@@ -73,7 +73,7 @@ pub struct ColumnarDebt {
     /// Rows in them; those of blocks that do not decode are left out.
     pub block_rows: u64,
     /// Bytes of blocks in files, and what these had before storage compressed them; both 0 while blocks are in memory only,
-    /// and where some lie in files of large values, whose size before that storage does not tell.
+    /// and where some lie in files of large values, whose size before that storage does not report.
     pub block_file_bytes: u64,
     /// See there.
     pub block_raw_bytes: u64,
@@ -99,7 +99,7 @@ struct Dying {
 }
 
 impl Dying {
-    /// Returns who is dead of an index at a time, if any of its rows can be.
+    /// Returns which rows of an index are dead at a time, if any can be.
     fn at(definitions: &Definitions, index: &IndexCodec, now: i64) -> Result<Option<Dying>, EngineError> {
         let rule = definitions.lifetimes.get(&index.storage);
         let (Some(rule), Some(slot)) = (rule, index.life_slot()) else {
@@ -201,7 +201,7 @@ fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64
             let mut start = Some(Vec::new());
             while let Some(from) = start {
                 check_cancelled(progress)?;
-                // Who writes faster than that is not given way to.
+                // A writer that is faster than that is not waited for.
                 let (done, next) = match inner.is_far_behind(id, folded) {
                     true => step(inner, id, &from, want)?,
                     false => step_made(inner, &mut || make(&from, want))?,
@@ -217,7 +217,7 @@ fn repack_all(inner: &Inner, id: IndexId, progress: &dyn Progress) -> Result<u64
     Ok(folded)
 }
 
-/// Lets `work` have steps made by a thread that gives way to those who read and write.
+/// Lets `work` have steps made by a thread of low priority.
 fn aside(
     inner: &Inner,
     id: IndexId,
@@ -235,7 +235,7 @@ fn aside(
             }
         });
         let done = work(&|start, want| {
-            // If the other has gone, it has panicked, which is told below.
+            // If the thread has gone, it has panicked, which is reported below.
             let _ = ask.send((start.to_vec(), want));
             given.recv().unwrap_or(Ok(None))
         });
@@ -250,7 +250,7 @@ fn aside(
 /// Removes what has died of a columnar index or table, and folds its changes; others write meanwhile.
 pub(crate) fn remove_dead(inner: &Inner, id: IndexId) -> Result<(), EngineError> {
     match repack_all(inner, id, &NoProgress) {
-        // Nobody reads it, or it was dropped meanwhile.
+        // The index is not read, or it was dropped meanwhile.
         Err(EngineError::IndexNotReady { .. } | EngineError::Catalog(CatalogError::UnknownIndex { .. })) => {
             Ok(())
         }
@@ -329,7 +329,7 @@ pub(crate) fn step(
     step_made(inner, &mut || make(inner, id, start, want))
 }
 
-/// The same of a step that somebody makes.
+/// The same for a step of another thread.
 fn step_made(
     inner: &Inner,
     make: &mut dyn FnMut() -> Result<Option<Made>, EngineError>,
@@ -614,7 +614,7 @@ fn apply(inner: &Inner, made: &Made) -> Result<bool, EngineError> {
     Ok(true)
 }
 
-/// Says what became of the changes of a step; `None` if what it is made of has gone. Nobody writes meanwhile.
+/// Returns what became of the changes of a step; `None` if its blocks have gone. The caller holds the writer lock.
 fn still_left(now: &Snapshot, index: &IndexCodec, step: &Step) -> Result<Option<Left>, EngineError> {
     let heads: Vec<Vec<u8>> = step.old_heads.iter().map(|(key, _)| key.clone()).collect();
     let stored = now.raw.multi_get(&layout(index).storage, &heads)?;

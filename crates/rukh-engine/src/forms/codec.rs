@@ -1,6 +1,6 @@
 //! Tables prepared for reading and writing: key layouts, row shapes, and where each column is.
 //!
-//! A [`TableCodec`] is made once for each version of a definition and shared by everybody who
+//! A [`TableCodec`] is made once for each version of a definition and shared by all that
 //! touches the table's bytes. Index entries have theirs in `entry`.
 
 use crate::forms::counter::{self, Sums};
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Tells why stored bytes are not what their table or index writes.
+/// Says why stored bytes are not what their table or index writes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum DecodeError {
     #[error(transparent)]
@@ -535,7 +535,7 @@ impl FamilyCodec {
         self.positions.iter().all(|at| row[*at].is_null())
     }
 
-    /// Whether its values are written anew with every change of a row that carries times.
+    /// Whether its values are rewritten with every change of a row that carries times.
     pub(crate) fn is_renewed(&self) -> bool {
         !self.mortal
     }

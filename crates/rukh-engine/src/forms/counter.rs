@@ -3,7 +3,7 @@
 //! Both are merges (`rukh_kv::MergeOperator`): storage keeps an operand beside the row's value and folds the
 //! two when the value is read, or when it tidies up. As where a column lies in a value depends on
 //! layouts that storage does not know, folding does not change the row's own bytes: patches and the sums of what
-//! was added come behind them, and whoever opens the value applies them. Writing the row anew, for
+//! was added come behind them, and every reader of the value applies them. Rewriting the row, for
 //! whatever reason, leaves neither.
 //!
 //! ```text
@@ -51,7 +51,7 @@ const CHANGE_OR_PUT: u8 = 4;
 
 /// What sums come behind if the row that was added to is not there. That is either dead, its table having
 /// a lifetime by now: then storage forgot it first, and this is as dead as it. Or it is corrupt, which
-/// whoever reads it finds out.
+/// the next read finds out.
 const NO_ROW: &[u8] = &[FORMAT_PLAIN];
 
 /// Sums by column, ascending.
@@ -59,7 +59,7 @@ type Amounts = SmallVec<[(u32, i128); 2]>;
 
 /// Folds adds and patches into rows; what a store has to be opened with for both.
 ///
-/// Without it every one of them reads its row and writes it anew.
+/// Without it every one of them reads its row and rewrites it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CounterMerge;
 

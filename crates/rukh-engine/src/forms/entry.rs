@@ -7,7 +7,7 @@
 //! | UNIQUE, with a NULL      | all elements of the key  | 0 (u32), included                             |
 //!
 //! Included columns are in the row format, layout version 0. An empty row key exists (a table
-//! keyed by one VARCHAR), so the form of a UNIQUE entry of length 0 is told by whether one of its
+//! keyed by one VARCHAR), so a UNIQUE entry of length 0 has one form or the other depending on whether one of its
 //! declared elements is NULL.
 
 use crate::EngineError;
@@ -209,7 +209,7 @@ impl IndexCodec {
         }
     }
 
-    /// Returns the slot of blocks that tells since when the life of rows counts, if they carry times.
+    /// Returns the slot of blocks from which the life of rows counts, if they carry times.
     pub(crate) fn life_slot(&self) -> Option<usize> {
         let slots = self.layout.columns().len() + self.index.include.len();
         (self.timed && self.blocks.is_some()).then_some(slots)

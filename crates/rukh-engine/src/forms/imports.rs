@@ -1,7 +1,7 @@
 //! Notes of imports: which file of many was loaded last, stored with its rows.
 //!
-//! Who imports files one by one keeps a journal of those that are done, and is told here about the one that
-//! was loaded when it could not be noted there any more. There is one note for each journal, until it is removed.
+//! An import of many files keeps a journal of those that are done. A note here names the one that
+//! was loaded when the journal could not be written any more. There is one note for each journal, until it is removed.
 
 use serde::{Deserialize, Serialize};
 

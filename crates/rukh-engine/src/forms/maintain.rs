@@ -22,10 +22,10 @@ pub(crate) struct RowChange<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) old: Option<&'a [Datum]>,
     pub(crate) new: Option<&'a [Datum]>,
-    /// The times of the new image, if it carries any: it is then written anew with all its entries,
+    /// The times of the new image, if it carries any: it is then rewritten with all its entries,
     /// whatever changed.
     pub(crate) times: Option<Times>,
-    /// Whether the row was not read, so that there may be an old image which `old` does not tell.
+    /// Whether the row was not read, so that there may be an old image which `old` does not have.
     pub(crate) blind: bool,
 }
 

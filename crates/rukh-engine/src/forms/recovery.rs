@@ -61,7 +61,7 @@ impl fmt::Display for Recovery {
             }
             Recovery::BrokenIndex { index } => write!(
                 f,
-                "index \"{index}\" is broken: its entries are not there, as the end of a damaged log was lost; ALTER INDEX … REBUILD fills it anew"
+                "index \"{index}\" is broken: its entries are not there, as the end of a damaged log was lost; ALTER INDEX … REBUILD fills it again"
             ),
             Recovery::LostTable { table } => write!(
                 f,
@@ -72,7 +72,7 @@ impl fmt::Display for Recovery {
 }
 
 impl Recovery {
-    /// Whether something is missing that somebody should see to.
+    /// Whether data are missing.
     pub fn is_loss(&self) -> bool {
         matches!(
             self,

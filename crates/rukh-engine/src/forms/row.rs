@@ -97,7 +97,7 @@ pub(crate) fn written(bytes: &[u8], since: i64) -> Result<DatumRef<'static>, Row
     }
 }
 
-/// Tells why stored bytes are not a value of the layout.
+/// Says why stored bytes are not a value of the layout.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum RowDecodeError {
     #[error("value of {len} bytes is too short")]

@@ -1,6 +1,6 @@
 //! What a table says of its rows beside their types: generated columns and CHECK constraints.
 //!
-//! Whoever writes rows completes and checks them here, lists at a time, before anything else is done with
+//! Every write completes and checks its rows here, lists at a time, before anything else is done with
 //! them. Generated columns come first, then NOT NULL, then CHECK, as in PostgreSQL.
 
 use crate::forms::codec::TableCodec;

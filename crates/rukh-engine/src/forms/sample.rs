@@ -117,7 +117,7 @@ pub(crate) struct ValueSample {
     max: Option<Datum>,
     /// By place in the sample.
     sample: Vec<Datum>,
-    /// Fingerprints of values seen of late, by their last bits: these tell nothing new.
+    /// Fingerprints of values seen of late, by their last bits: these are skipped.
     recent: [u64; RECENT],
 }
 

@@ -69,7 +69,7 @@ struct Written<'a> {
     statistics: &'a TableStatistics,
 }
 
-/// The format of what is stored; the first one did not tell.
+/// The format of what is stored; the first one did not say.
 #[derive(Deserialize)]
 struct Format {
     #[serde(default)]

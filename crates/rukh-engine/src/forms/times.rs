@@ -83,7 +83,7 @@ pub(crate) fn datums(times: Option<Times>) -> [DatumRef<'static>; COUNT] {
     }
 }
 
-/// Returns the times that the columns tell.
+/// Returns the times in the columns.
 pub(crate) fn times(datums: &[Datum]) -> Option<Times> {
     match datums {
         [Datum::Int(life), Datum::Int(written)] => Some(Times {

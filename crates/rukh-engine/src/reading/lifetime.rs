@@ -118,13 +118,13 @@ pub(crate) fn table_rules(table: &Table) -> Vec<(String, Rule)> {
     rules
 }
 
-/// The definitions that tables had before their lifetimes changed. As long as somebody reads by one, storage
+/// The definitions that tables had before their lifetimes changed. As long as a reader uses one, storage
 /// keeps what may be alive by it.
 #[derive(Default)]
 pub(crate) struct Retired(pub(crate) Mutex<HashMap<TableId, Vec<Weak<TableCodec>>>>);
 
 impl Retired {
-    /// Returns the former definitions of a table that somebody may still read by.
+    /// Returns the former definitions of a table that a reader may still use.
     pub(crate) fn of(&self, id: TableId) -> Vec<Weak<TableCodec>> {
         let mut all = self.0.lock();
         let Some(retired) = all.get_mut(&id) else {

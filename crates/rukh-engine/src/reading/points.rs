@@ -43,7 +43,7 @@ impl Points {
         key
     }
 
-    /// Notes how many of the keys asked for were there, and their bytes.
+    /// Notes how many of the keys were there, and their bytes.
     pub(crate) fn found(&mut self, keys: u64, bytes: u64) {
         self.counters.keys_examined += keys;
         self.counters.bytes_read += bytes;

@@ -1,6 +1,6 @@
-//! Scans: rows in the order of a table or index, with only the columns asked for.
+//! Scans: rows in the order of a table or index, with only the requested columns.
 //!
-//! A scan is *direct* where each stored entry gives all columns asked for: rows are then shown
+//! A scan is *direct* where each stored entry gives all requested columns: rows are then shown
 //! straight from the storage's buffers. Otherwise entries are collected in batches, and what they
 //! lack is read by batched gets (`lookup`): the row of an index entry, the values of other
 //! families. Batches begin small and grow, so that a LIMIT reads little ahead.

@@ -137,7 +137,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the time that the statement goes by, in microseconds since 1970-01-01 00:00 UTC.
+    /// Returns the time of the statement, in microseconds since 1970-01-01 00:00 UTC.
     pub fn now(&self) -> i64 {
         self.time.unwrap_or_else(|| self.clock.now())
     }

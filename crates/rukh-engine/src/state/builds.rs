@@ -1,10 +1,10 @@
 //! Indexes that are being built beside writers, and the word that writers leave for them.
 //!
-//! While an index is built its definition says Building, and nobody maintains it. Instead each batch
+//! While an index is built its definition says Building, and no write maintains it. Instead each batch
 //! that changes rows of the table also puts their keys into a column family beside that of the index,
 //! `i9.d`: the *touched keys*, under the number of the pass that is to look at them (`catch_up`). A
 //! range that is removed as such is noted in memory; a crash ends the build anyway, and the next open
-//! begins it again. Former images come and go with changes of their rows, so that this tells of them, too.
+//! begins it again. Former images come and go with changes of their rows, so that this covers them, too.
 //!
 //! ```text
 //! touched key    pass (u32, big-endian), row key -> nothing
@@ -119,7 +119,7 @@ impl Builds {
         self.any() && self.list.lock().iter().any(owns)
     }
 
-    /// Tells builds whose index is gone.
+    /// Stops builds whose index is gone.
     pub(crate) fn look_at(&self, catalog: &Catalog) {
         if self.any() {
             let list = self.list.lock();

@@ -53,7 +53,7 @@ enum Kind {
 pub enum RowLock {
     /// As if they were changed: two transactions that do so conflict.
     Update,
-    /// So that nobody else may change them; others may do the same.
+    /// So that no other transaction may change them; others may do the same.
     Share,
 }
 
@@ -83,7 +83,7 @@ struct Notes {
     keys: HashMap<u64, Last>,
     /// Each touch with its commit, oldest first.
     order: VecDeque<(u64, Touch)>,
-    /// The last commit that touched something of a table, where keys are not told apart.
+    /// The last commit that touched a table, where keys are not recorded.
     tables: HashMap<TableId, u64>,
 }
 
@@ -147,7 +147,7 @@ impl Commits {
         }
     }
 
-    /// Whether commits are to be noted. Asked after a write, the answer holds for that write.
+    /// Whether commits are to be noted. Read after a write, the answer holds for that write.
     pub(crate) fn is_watched(&self) -> bool {
         fence(Ordering::SeqCst);
         self.open.load(Ordering::SeqCst) > 0
@@ -253,7 +253,7 @@ impl Registration {
         self.began
     }
 
-    /// Returns the number of the last commit. To be asked for before a snapshot is taken: then each commit that the
+    /// Returns the number of the last commit. The caller reads it before it takes a snapshot: then each commit that the
     /// snapshot does not have has a higher one.
     pub(crate) fn newest(&self) -> u64 {
         self.commits.notes.lock().number

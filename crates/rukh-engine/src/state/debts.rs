@@ -1,8 +1,8 @@
-//! When changes are repacked: bit by bit, by those who make them.
+//! When changes are repacked: bit by bit, by the writers.
 //!
 //! Each commit that changes a table with a columnar index adds to the debt of the index. Past
-//! a limit, a twentieth of its rows or [`REPACK_ROWS`] if that is more, whoever commits folds about two
-//! changes for each of his own, once his commit is done and durable and others can go on. So the debt
+//! a limit, a twentieth of its rows or [`REPACK_ROWS`] if that is more, each commit folds about two
+//! changes for each of its own, once it is durable and others can go on. So the debt
 //! stays near the limit, no commit waits for long, and there is no thread that could outlive the
 //! database. What a commit has done is not undone by a repack that fails: the next one tries again.
 
@@ -18,7 +18,7 @@ const REPACK_ROWS: u64 = 65_536;
 /// How much the columnar indexes of a database have to be repacked, and how their blocks are made.
 pub(crate) struct Debts {
     pub(crate) known: Mutex<HashMap<IndexId, Debt>>,
-    /// Each held by whoever repacks the index: a repack of one lets those who write to others fold.
+    /// Each held during a repack of the index: a repack of one does not stop the folding of others.
     pub(crate) repacks: Mutex<HashMap<IndexId, Arc<Mutex<()>>>>,
     pub(crate) rows_min: AtomicU64,
     pub(crate) block_rows: AtomicUsize,
@@ -36,7 +36,7 @@ impl Default for Debts {
 }
 
 impl Debts {
-    /// Returns what whoever repacks an index holds meanwhile.
+    /// Returns the lock that a repack of an index holds.
     pub(crate) fn repack_of(&self, id: IndexId) -> Arc<Mutex<()>> {
         self.repacks.lock().entry(id).or_default().clone()
     }
@@ -49,7 +49,7 @@ pub(crate) struct Debt {
     pub(crate) changes: u64,
     /// Rows in blocks, about.
     pub(crate) rows: u64,
-    /// Changes to be folded before a commit is let go.
+    /// Changes to be folded before a commit returns.
     pub(crate) credit: i64,
     /// Where the next step begins.
     pub(crate) next: Vec<u8>,

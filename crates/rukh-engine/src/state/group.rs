@@ -2,16 +2,16 @@
 //!
 //! A sync takes milliseconds, in which a writer that is alone may as well hold the writer lock. Where
 //! others wait for it, a commit is written to the log without a sync, gives up the lock, and waits
-//! until the log is synced beyond it: one of those who wait syncs for all that is written by then, and
+//! until the log is synced beyond it: one of the waiting threads syncs all that is written by then, and
 //! meanwhile the next ones write. What is acknowledged is durable either way; others may see a commit
 //! some milliseconds before that, and what they make of it is behind it in the log.
 //!
 //! Connections that commit again and again come back a moment after a sync has released them, and would miss the next one,
-//! which those who came meanwhile begin at once: they would end in two halves that wait for each other's syncs. So who syncs
-//! first waits for those whom the last sync released, for as long as that took at most, and not at all for a
-//! while where this was in vain ([`Gathering`]).
+//! which those that came meanwhile begin at once: they would end in two halves that wait for each other's syncs. So the thread that syncs
+//! first waits for those that the last sync released, for as long as that took at most, and not at all for a
+//! while after a wait without effect ([`Gathering`]).
 //!
-//! When a sync fails, nobody can know what of the log is on disk: the engine halts.
+//! When a sync fails, it is unknown what of the log is on disk: the engine halts.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rukh_kv::KvError;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Longest wait for others before a sync.
 const GATHERING_MAX: Duration = Duration::from_millis(2);
 
-/// Most syncs that are begun without waiting after it was in vain.
+/// Most syncs that are begun without waiting after a wait without effect.
 const HURRIED_MAX: u32 = 256;
 
 /// The commits that wait for a sync of the log.
@@ -28,7 +28,7 @@ const HURRIED_MAX: u32 = 256;
 pub(crate) struct Group {
     state: Mutex<State>,
     changed: Condvar,
-    /// Tells who is about to sync that all have come for whom it waits.
+    /// Signalled when every expected commit has joined.
     gathered: Condvar,
 }
 
@@ -38,7 +38,7 @@ struct State {
     written: u64,
     /// How many of them, from the first, are known to be durable.
     synced: u64,
-    /// Whether somebody is syncing.
+    /// Whether a thread is syncing.
     syncing: bool,
     failed: bool,
     gathering: Gathering,
@@ -47,14 +47,14 @@ struct State {
 /// For how many commits a sync waits.
 #[derive(Default)]
 struct Gathering {
-    /// How many commits there are when all have come back whom the last sync released.
+    /// The number of commits when all that the last sync released have come back.
     expected: u64,
     /// How long the last sync took, or the longest wait.
     took: Duration,
     /// How many syncs are still to be begun at once, and how many were after the last vain wait.
     hurried: u32,
     hurry: u32,
-    /// Whether somebody waits for others.
+    /// Whether a thread waits for others.
     waits: bool,
 }
 
@@ -102,7 +102,7 @@ impl Group {
         state.synced < state.written
     }
 
-    /// Waits until a commit is durable, and syncs if nobody else does.
+    /// Waits until a commit is durable, and syncs if no other thread does.
     pub(crate) fn wait(&self, commit: u64, sync: impl Fn() -> Result<(), KvError>) -> Result<(), Failure> {
         let mut state = self.state.lock();
         while state.synced < commit {
@@ -136,7 +136,7 @@ impl Group {
         Ok(())
     }
 
-    /// Waits for those whom the last sync has released, if they are likely to come back.
+    /// Waits for the commits that the last sync has released, if they are likely to come back.
     fn gather(&self, state: &mut MutexGuard<'_, State>) {
         let missing = state.gathering.expected.saturating_sub(state.written);
         if missing == 0 {
@@ -229,7 +229,7 @@ mod tests {
             group.wait(next, sync).expect("it is begun at once");
             assert_eq!(group.state.lock().gathering.hurried, left);
         }
-        // Who is waited for ends the wait.
+        // The commit that was waited for ends the wait.
         let first = group.written();
         group.state.lock().gathering = Gathering {
             expected: first + 1,
@@ -314,7 +314,7 @@ mod tests {
                 "{failed:?}"
             );
         });
-        // Who waited got the lock before the sync failed, and can commit nothing any more.
+        // A writer that waited got the lock before the sync failed, and can commit nothing any more.
         let refused = waiting.and_then(|write| insert(write, &table, 2));
         assert!(refused.is_err());
         assert!(matches!(engine.begin().err(), Some(EngineError::RecoveryNeeded)));

@@ -35,14 +35,14 @@ impl WriterLock {
         WriterGuard { lock: self.clone() }
     }
 
-    /// Whether somebody waits.
+    /// Whether a thread waits.
     pub(crate) fn is_contended(&self) -> bool {
         self.state.lock().waiting > 0
     }
 }
 
 impl WriterGuard {
-    /// Whether somebody waits for this guard to be dropped.
+    /// Whether a thread waits for this guard to be dropped.
     pub(crate) fn is_contended(&self) -> bool {
         self.lock.is_contended()
     }

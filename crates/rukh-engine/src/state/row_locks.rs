@@ -1,7 +1,7 @@
 //! Row locks: transactions that wait for one another instead of failing at their commit.
 //!
 //! A transaction that was begun with a [`Patience`] locks each row when a statement of it changes the row,
-//! and holds the lock until its end. Who wants the same row waits in a queue. Statements outside of transactions
+//! and holds the lock until its end. Other transactions that want the row wait in a queue. Statements outside of transactions
 //! lock the rows that they change for as long as they run, while there are such transactions ([`StatementLocks`]).
 //!
 //! | mode      | taken for                                   | goes together with |
@@ -11,15 +11,15 @@
 //! | Added     | adds to a COUNTER                           | Added              |
 //! | Within    | the table of each locked row                | Within             |
 //!
-//! Locks are granted in the order in which they were asked for; only who already holds a lock in a weaker mode
+//! Locks are granted in the order of the requests; only an owner that already holds a lock in a weaker mode
 //! passes the queue. A request that closes a circle of waiters fails ([`EngineError::Deadlock`]): the search follows
-//! who waits for whom when a request begins to wait, which is when circles come about.
+//! the graph of waiters when a request begins to wait, which is when circles come about.
 //!
-//! A lock decides who goes first, and nothing else. Whether a snapshot is recent enough to change the row is asked of
+//! A lock decides the order, and nothing else. Whether a snapshot is recent enough to change the row is checked in
 //! `commits` once the lock is held, and bulk loads, TRUNCATE and DDL, which take no row locks, are found there, too.
 //! Locks live in memory: they end with the process.
 //!
-//! Invariant: nobody waits for a row lock while holding the writer lock.
+//! Invariant: no thread waits for a row lock while it holds the writer lock.
 
 use crate::EngineError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often who waits looks whether to go on waiting.
+/// How often a waiter checks whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Memory counted for a lock that is held, in bytes.
@@ -63,12 +63,12 @@ impl LockMode {
     }
 }
 
-/// How long somebody waits for row locks.
+/// How long a transaction waits for row locks.
 #[derive(Clone)]
 pub struct Patience {
     /// The longest wait for one lock; `None` is for as long as it takes.
     pub timeout: Option<Duration>,
-    /// Says whether to give up; asked a hundred times a second.
+    /// Returns whether to give up; called a hundred times a second.
     pub cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -103,7 +103,7 @@ type OwnerId = u64;
 #[derive(Default)]
 struct State {
     locks: HashMap<LockKey, Lock>,
-    /// What each of those who wait waits for.
+    /// The lock that each waiter waits for.
     waits: HashMap<OwnerId, LockKey>,
 }
 
@@ -120,7 +120,7 @@ struct Waiter {
     woken: Condvar,
 }
 
-/// Somebody who holds locks, until dropped.
+/// An owner of locks, until dropped.
 pub(crate) struct LockOwner {
     locks: Arc<RowLocks>,
     id: OwnerId,
@@ -134,12 +134,12 @@ struct Held {
 }
 
 impl RowLocks {
-    /// Whether somebody may hold locks.
+    /// Whether an owner may hold locks.
     pub(crate) fn are_in_use(&self) -> bool {
         self.owners.load(Ordering::SeqCst) > 0
     }
 
-    /// Makes what a statement outside of transactions locks its rows with; `None` while nobody else locks rows.
+    /// Makes what a statement outside of transactions locks its rows with; `None` while no transaction locks rows.
     pub(crate) fn statement(self: &Arc<Self>) -> Option<Arc<StatementLocks>> {
         self.are_in_use().then(|| Arc::new(StatementLocks::new(self)))
     }
@@ -181,7 +181,7 @@ impl LockOwner {
         waited
     }
 
-    /// Takes a lock that is free, or held in a mode that goes with this one, and that nobody waits for.
+    /// Takes a lock that is free, or held in a compatible mode, and that has no waiter.
     fn take(&self, state: &mut State, key: LockKey, mode: LockMode) -> bool {
         let lock = match state.locks.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
@@ -312,7 +312,7 @@ impl State {
         self.grant(key);
     }
 
-    /// Grants a lock to those at the head of its queue; forgets a lock that nobody wants.
+    /// Grants a lock to the first owners of its queue; forgets a lock without owner and waiter.
     fn grant(&mut self, key: LockKey) {
         let Some(lock) = self.locks.get_mut(&key) else {
             return;
@@ -347,7 +347,7 @@ impl State {
         false
     }
 
-    /// Returns for whom an owner waits: holders of another mode, and all who come first.
+    /// Returns the owners that an owner waits for: holders of another mode, and all that come first.
     fn blockers(&self, owner: OwnerId) -> Vec<OwnerId> {
         let lock = self.waits.get(&owner).and_then(|key| self.locks.get(key));
         let Some(lock) = lock else {
@@ -416,7 +416,7 @@ mod tests {
         std::array::from_fn(|_| locks.owner())
     }
 
-    /// Waits until somebody waits for a lock.
+    /// Waits until an owner waits for a lock.
     fn until_queued(owner: &LockOwner, key: LockKey, length: usize) {
         while owner
             .locks

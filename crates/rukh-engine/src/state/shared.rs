@@ -92,7 +92,7 @@ impl Inner {
         self.view(&definitions, self.watched.snapshot_with_states())
     }
 
-    /// Takes the data of this moment as it is under other definitions, which nobody else sees.
+    /// Takes the data of this moment as it is under other definitions, which no other session sees.
     pub(crate) fn snapshot_as(&self, catalog: Catalog) -> Snapshot {
         let definitions = Definitions::new(catalog, Some(&self.definitions()));
         self.view(&Arc::new(definitions), self.watched.snapshot_with_states())
@@ -136,7 +136,7 @@ impl Inner {
         }
     }
 
-    /// Stops all reading and writing: only opening the database again can tell what is stored.
+    /// Stops all reading and writing: only opening the database again can find out what is stored.
     pub(crate) fn halt(&self) -> EngineError {
         self.halted.store(true, Ordering::Release);
         EngineError::RecoveryNeeded
@@ -194,8 +194,8 @@ impl Inner {
         self.show_definitions(written, next, &mut definitions)
     }
 
-    /// As [`Inner::commit_definitions`], of a batch with rows that only the changed definitions can read: nobody takes a
-    /// snapshot in between.
+    /// As [`Inner::commit_definitions`], of a batch with rows that only the changed definitions can read: no
+    /// snapshot is taken in between.
     pub(crate) fn commit_definitions_with_rows(
         &self,
         batch: WriteBatch,

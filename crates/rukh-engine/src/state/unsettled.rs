@@ -1,7 +1,7 @@
-//! What is left to do of statements that failed for want of space or of descriptors.
+//! Writes that are left of statements that failed because space or descriptors were used up.
 //!
 //! Such a statement is undone, or completed, by writes; where these fail for the same reason, they are owed. Until they are paid
-//! nothing else is written: whoever wants to write tries them first, and fails as they do. Readers go on, and see what there was before
+//! nothing else is written: every writer tries them first, and fails as they do. Readers go on, and see the state before
 //! the statement. After a crash the next open does the same by what is stored (`recover`).
 
 use crate::ImportNote;

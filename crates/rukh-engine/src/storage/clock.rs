@@ -2,7 +2,7 @@
 //!
 //! Time never goes back within a process, whatever the system's clock does. A [`Moment`] is the time of one
 //! statement: what it finds alive stays alive until it ends, because storage may forget only what is dead for
-//! every moment that somebody holds ([`Clock::horizon`]).
+//! every moment that is held ([`Clock::horizon`]).
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-/// A time that somebody goes by.
+/// A time that a reader holds.
 pub(crate) struct Moment {
     time: i64,
     clock: Arc<Clock>,

@@ -23,7 +23,7 @@ pub struct ScanCounters {
     pub blocks_read: u64,
     /// Blocks that what is known of their columns ruled out.
     pub blocks_pruned: u64,
-    /// Blocks that told totals in place of their rows.
+    /// Blocks that were answered by their heads.
     pub blocks_told: u64,
     /// Changes of columnar indexes that were read beside their blocks.
     pub delta_rows: u64,

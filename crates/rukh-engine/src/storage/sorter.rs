@@ -367,12 +367,12 @@ impl Merge {
         Ok(true)
     }
 
-    /// Returns the key of the entry that is at hand.
+    /// Returns the key of the current entry.
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Returns the value of the entry that is at hand.
+    /// Returns the value of the current entry.
     pub(crate) fn value(&self) -> &[u8] {
         &self.value
     }

@@ -10,7 +10,7 @@ const PIECES_PER_PART: usize = 4;
 /// Keys that a scan is cut at are chosen from about so many for each part.
 pub(crate) const POINTS_PER_PART: usize = 64;
 
-/// Most ranges whose sizes are asked for one by one; more are taken as equal.
+/// Most ranges whose sizes are measured one by one; more are taken as equal.
 const MEASURED_RANGES_MAX: usize = 64;
 
 /// Cuts `ranges` of one storage table into at most `parts` lists of similar size, in order.

@@ -1,11 +1,11 @@
-//! When blocks change: between two changes of any, whoever reads need not look again whether a block is what it was.
+//! When blocks change: between two changes of any, a reader need not check again whether a block is the same.
 //!
 //! All writes go through a [`WatchedStore`], which counts those that touch blocks when they begin and when they end. A snapshot
-//! that was taken while none was under way belongs to one *state of blocks*, told by their number; two snapshots of the same state have the
+//! that was taken while none was under way belongs to one *state of blocks*, identified by their number; two snapshots of the same state have the
 //! same blocks. One that was taken beside such a write belongs to none, and so does one of another store.
 //!
 //! Changes beside blocks come with every write. So writes have numbers, too ([`Writes`]), and a snapshot knows up to which one all had ended when
-//! it was taken. What the last write of a table was is noted once somebody has asked for it: a snapshot that has this one, and of
+//! it was taken. The last write of a table is noted from the first request on: a snapshot that has this one, and of
 //! which all later ones are of other tables, has the table in the state that this write left.
 
 use parking_lot::{Mutex, RwLock};
@@ -57,7 +57,7 @@ struct UnderWay {
     started: u64,
     /// Those that have not ended, ascending.
     running: Vec<u64>,
-    /// Of each table that was asked for, the last write that changed it, or an earlier one than is known.
+    /// Of each requested table, the last write that changed it, or an earlier one than is known.
     last: HashMap<String, u64>,
 }
 
@@ -119,7 +119,7 @@ impl WatchedStore {
         under_way.running.is_empty().then_some(under_way.started)
     }
 
-    /// Shows all who look from now on what a snapshot shows, whatever is written meanwhile.
+    /// Shows all later readers what a snapshot shows, whatever is written meanwhile.
     pub(crate) fn freeze(&self, shown: (Arc<dyn KvSnapshot>, States)) {
         *self.frozen.write() = Some(shown);
         self.is_frozen.store(true, Ordering::Release);
@@ -381,7 +381,7 @@ mod tests {
         let state = |table: &str, ended: u64| store.writes.state_of(table, ended);
         let before = taken();
         put(&store, "t1").unwrap();
-        // What was there before the first question is not told apart, and was not there before the last write.
+        // Writes before the first request are not recorded, and the state was different before the last write.
         assert_eq!(state("t1", before), None);
         let first = state("t1", taken());
         assert!(first.is_some());
@@ -392,7 +392,7 @@ mod tests {
         let second = state("t1", taken());
         assert!(second.is_some() && second != first);
         assert_eq!(state("t1", old), None);
-        // Of a snapshot taken beside a write nobody knows whether it has it.
+        // Of a snapshot taken beside a write it is unknown whether it has it.
         let counting = store.counting(["t1"].into_iter());
         let beside = taken();
         assert_eq!(state("t1", beside), None);

@@ -1,4 +1,4 @@
-//! How a batch reaches storage, as durably as asked.
+//! How a batch reaches storage, with the requested durability.
 
 use crate::EngineError;
 use crate::state::commits::Commits;
@@ -9,7 +9,7 @@ use rukh_kv::{Durability, WriteBatch};
 
 impl Inner {
     /// Writes the changes of a commit at once, notes them, and gives up the writer lock; returns when
-    /// they are as durable as asked.
+    /// they are as durable as requested.
     pub(crate) fn commit(
         &self,
         mut batch: WriteBatch,

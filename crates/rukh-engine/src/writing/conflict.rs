@@ -96,7 +96,7 @@ pub enum Obstacle {
     Free,
     /// A row that is stored, and that the statement has not written.
     Stored(Row),
-    /// A row that the statement has written, as it is now; told of primary keys.
+    /// A row that the statement has written, as it is now; only for primary keys.
     Written(Row),
     /// A row that the statement has written, or an earlier one of those given that is free itself.
     Earlier,

@@ -9,7 +9,7 @@
 //! Of each row the newest images are kept, one less than the table says, beside the present one; what is too much goes
 //! in the same batch, with its entries. Lifetimes bound the history, too, by the times in the values (`lifetime`).
 //!
-//! An image never changes, only families of it go, which no index reads. So what becomes of its entries is told by
+//! An image never changes, only families of it go, which no index reads. So the state of its entries follows from
 //! whether it is there.
 
 use crate::EngineError;
@@ -211,7 +211,7 @@ fn forget_oldest(
 }
 
 impl Inner {
-    /// Removes the images that are too many once a table keeps fewer, as `next` says; nobody writes meanwhile.
+    /// Removes the images that are too many once a table keeps fewer, as `next` says. The caller holds the writer lock.
     ///
     /// Done with what stores that, and what does not fit into one batch before: there are never more images than a
     /// definition says. Returns the batch.
@@ -241,7 +241,7 @@ impl Inner {
         let storage = &history.families[0].storage;
         let of_images = kept.iter().find(|(kept, _)| kept == storage);
         let of_images = of_images.map_or(u64::MAX, |(_, kept)| *kept);
-        // What is dead is not counted: whether storage has let go of it yet must not be seen.
+        // Expired images are not counted: whether storage has removed them yet must not be seen.
         let live = Live {
             kv: self.store.snapshot(),
             rules: before.lifetimes.clone(),

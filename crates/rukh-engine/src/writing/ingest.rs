@@ -9,7 +9,7 @@
 //!
 //! On a full disk the load fails before it is noted, if it can: storage makes room first. A load whose note failed is given up: where the
 //! note cannot be taken back, its files are marked, which needs no space, and a note that names marked files counts for nothing. One of which ingesting
-//! was tried is completed once there is space (`unsettled`), as nobody knows what of it is stored.
+//! was tried is completed once there is space (`unsettled`), as it is unknown what of it is stored.
 
 use crate::EngineError;
 use crate::forms::imports::ImportNote;
@@ -44,8 +44,8 @@ enum Note {
 
 /// Makes files part of their column families, removes ranges and notes what was imported, all at once.
 ///
-/// Fails without a trace; with [`EngineError::CompletedLater`], if only some of it could be done for want of space: readers then see
-/// what there was before, and nobody writes until the rest is done; or with [`EngineError::RecoveryNeeded`], after which the engine shows and
+/// Fails without a trace; with [`EngineError::CompletedLater`], if there is not enough space for all of it: readers then see
+/// the state before, and no write succeeds until the rest is done; or with [`EngineError::RecoveryNeeded`], after which the engine shows and
 /// takes nothing more.
 pub(crate) fn ingest(
     inner: &Inner,
@@ -123,7 +123,7 @@ pub(crate) fn forget_abandoned(inner: &Inner, loads: &Loads) -> Result<(), Engin
     Ok(())
 }
 
-/// Gives up a load that may be noted and of which nothing was ingested, and returns the error to tell.
+/// Gives up a load that may be noted and of which nothing was ingested, and returns the error to report.
 fn abandon(inner: &Inner, loads: Loads, error: EngineError) -> EngineError {
     let store = inner.store.as_ref();
     let Err(later) = forget(store, WriteBatch::new()) else {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// What the statement's snapshot has under a key.
 #[derive(Debug)]
 pub(crate) enum Stored {
-    /// Not known: nobody needed it.
+    /// Not known: no index or rule needed it.
     Unread,
     Absent,
     Present(Row),

@@ -46,7 +46,7 @@ fn bury(store: &dyn KvStore, rules: &[(String, Rule)], now: i64) -> Result<(), E
 }
 
 impl Inner {
-    /// Lets storage forget what is dead of a table, by its present definition and for all who read.
+    /// Lets storage forget the expired rows of a table, by its present definition and for all snapshots.
     pub(crate) fn set_purges(&self, id: TableId) -> Result<(), EngineError> {
         let codec = self.definitions().codec(id)?.clone();
         let table = codec.table.clone();
@@ -65,7 +65,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Removes what is dead of a column family for all who read, letting others write between times: where a table
+    /// Removes the expired entries of a column family for all snapshots, with pauses for writers: where a table
     /// got its lifetime by ALTER TABLE, compaction does not know of it before the database is opened again.
     pub(crate) fn remove_dead(&self, table: TableId, storage: &str) -> Result<(), EngineError> {
         if let Ok(codec) = self.definitions().codec(table)
@@ -80,7 +80,7 @@ impl Inner {
             let Some(rule) = definitions.lifetimes.get(storage) else {
                 return Ok(());
             };
-            // It may have been dropped meanwhile, and somebody may read by a definition that lets rows live longer.
+            // It may have been dropped meanwhile, and a reader may use a definition that lets rows live longer.
             if !self.store.table_exists(storage) || !self.retired.of(table).is_empty() {
                 return Ok(());
             }
@@ -128,7 +128,7 @@ impl Inner {
         bury(self.store.as_ref(), &rules, self.clock.now())
     }
 
-    /// Remembers a definition that somebody may read by after the lifetime has changed.
+    /// Remembers a definition that a reader may use after the lifetime has changed.
     pub(crate) fn retire(&self, codec: &Arc<TableCodec>) {
         let id = codec.table.id;
         self.maintainers.lock().remove(&id);

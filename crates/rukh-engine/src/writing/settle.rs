@@ -6,7 +6,7 @@ use crate::state::unsettled::Owed;
 use crate::writing::ingest;
 
 impl Inner {
-    /// Notes that something is left to do; whoever calls has the writer lock, as for all here.
+    /// Notes that something is left to do; the caller has the writer lock, as for all here.
     pub(crate) fn owe(&self, owed: Owed) {
         self.unsettled.0.lock().push(owed);
     }

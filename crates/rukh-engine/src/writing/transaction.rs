@@ -8,7 +8,7 @@
 //! [`Transaction::commit`] takes the writer lock, fails with [`EngineError::Conflict`] if another
 //! has committed a change of a key that this one touched (`commits`), or of the definition of a
 //! table that it changed, and writes all changes in one batch. As index entries are derived from
-//! rows that nobody else has changed, they are right at that moment, too.
+//! rows that no other commit has changed, they are right at that moment, too.
 //!
 //! Two kinds of transactions differ in when they learn of others:
 //!
@@ -18,10 +18,10 @@
 //! | [`Patience`]          | is locked (`row_locks`), or found by the statement itself | are found   |
 //!
 //! A statement that fails because its snapshot is too old may be run again on a newer one: always under READ COMMITTED
-//! ([`Transaction::refresh`]), and where it is the first of the transaction, as nobody has seen what it was based on
+//! ([`Transaction::refresh`]), and where it is the first of the transaction, as its snapshot has not been seen
 //! ([`Transaction::start_over`]). [`Transaction::take_outdated`] says that this was why it failed.
 //!
-//! What snapshot isolation lets through is told in `docs/transactions.md`.
+//! `docs/transactions.md` lists what snapshot isolation lets through.
 
 use crate::forms::statistics::Growth;
 use crate::reading::definitions::Definitions;
@@ -191,7 +191,7 @@ impl Transaction {
         }
     }
 
-    /// Has the transaction begin anew with the newest state: nothing that it has read was given out, and nothing is changed.
+    /// Starts the transaction over with the newest state: nothing that it has read was given out, and nothing is changed.
     /// Locks stay.
     pub fn start_over(&self) {
         let Open {
@@ -340,7 +340,7 @@ impl Transaction {
         if let Some(table) = changed_table(&inner.definitions(), &base, &read) {
             return Err(conflict(&base, table, "The definition of the table has changed."));
         }
-        // Who has locked a row keeps it, whichever kind of transaction wants it.
+        // The owner of a row lock keeps it, whichever kind of transaction wants it.
         let mine = match locks {
             Some(_) => None,
             None => inner.row_locks.statement(),
@@ -397,7 +397,7 @@ fn changed_table(now: &Definitions, base: &Snapshot, touched: &[Touched]) -> Opt
         })
 }
 
-/// Returns what writers heed of a table: indexes that nobody maintains may come and go.
+/// Returns the parts of a definition that writers depend on: indexes that no write maintains may come and go.
 fn heeded(table: &Table) -> Table {
     let mut table = Table::clone(table);
     table.indexes.retain(|index| index.state.is_maintained());
@@ -472,7 +472,7 @@ impl Open {
         };
         let base = self.base();
         let is_new = self.read.read().number == self.registration.lock().began();
-        // A newer state does not help what has a history, unless the transaction begins anew with it.
+        // A newer state does not help what has a history, unless the transaction starts over with it.
         let is_curable = is_new || base.definitions.history(table).is_none();
         locks.outdated.store(is_curable, Ordering::Relaxed);
         Err(conflict(&base, table, CHANGED_BY_ANOTHER))

@@ -62,7 +62,7 @@ pub struct Write {
     pub(crate) target: Target,
     /// What is stored with the rows.
     imported: Option<ImportNote>,
-    /// Rows as they were written, or removed, if the caller asked for them.
+    /// Rows as they were written, or removed, if the caller wants them.
     pub(crate) written: Option<Vec<Row>>,
     pub(crate) guard: WriterGuard,
 }
@@ -117,7 +117,7 @@ impl Write {
 
     /// Adds rows; returns how many were added.
     ///
-    /// Fails with `UniqueViolation` on a primary key that is taken, unless told to leave such rows
+    /// Fails with `UniqueViolation` on a primary key that is taken, unless such rows are to be left
     /// out (then a taken value of a UNIQUE index leaves them out, too), and with `HashCollision` when
     /// it is taken by a row that differs in a hashed column.
     pub fn insert(

@@ -1,7 +1,7 @@
 //! Random transactions of several sessions, interleaved, and the model of snapshot isolation.
 //!
 //! A session sees what was committed when its transaction began and its own changes. It may commit
-//! if nobody has committed a change of a row it touched, or taken a UNIQUE value that it takes,
+//! if no other session has committed a change of a row it touched, or taken a UNIQUE value that it takes,
 //! since it began: the first committer wins. Rows put back as they were count as touched.
 
 use super::model::{Model, Op, Statement, check, op};

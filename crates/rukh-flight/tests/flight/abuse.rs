@@ -100,8 +100,8 @@ fn one_client_too_many_is_told_so() {
         assert_eq!(refused, error(Code::ResourceExhausted, "53300"));
         assert_eq!(rows(&mut client, "SELECT 2").await.expect("it runs"), ["2"]);
         drop((client, another));
-        // Its place is free once the server has seen it go. Until then a client is told that there are too many, or
-        // its connection is closed where those that were told hold the two spare places still.
+        // Its place is free once the server has seen it go. Until then a client is refused because there are too many, or
+        // its connection is closed where refused ones hold the two spare places still.
         loop {
             let mut third = run.client().await;
             match told(rows(&mut third, "SELECT 3").await.map(drop)) {
@@ -130,7 +130,7 @@ fn who_only_connects_is_closed() {
         let end = idle.read_to_end(&mut Vec::new());
         let silent = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
         assert!(!end.as_ref().is_err_and(silent), "{end:?}");
-        // Who has said who it is stays.
+        // An authenticated connection stays.
         assert_eq!(rows(&mut client, "SELECT 2").await.expect("it runs"), ["2"]);
     });
 }

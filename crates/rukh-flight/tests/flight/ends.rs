@@ -14,7 +14,7 @@ use tonic::Code;
 
 use crate::{Client, error, fetch, rows, served, told};
 
-/// Asks for the end of what a ticket has begun; tells whether there was anything to end.
+/// Asks for the end of what a ticket has begun; returns whether there was anything to end.
 async fn cancel(client: &mut Client, request: &CancelFlightInfoRequest) -> bool {
     let action = Action::new("CancelFlightInfo", request.encode_to_vec());
     let answers = client.do_action(action).await.expect("it can be asked");
@@ -109,7 +109,7 @@ fn a_result_that_nobody_reads_ends_in_time() {
         let ticket = info.expect("it is understood").endpoint[0].ticket.clone();
         let batches = client.do_get(ticket.expect("it has a ticket")).await;
         wait_until_nothing_runs(&run).await;
-        // Who reads on finds whole batches, then why there are no more.
+        // A client that reads on finds whole batches, then why there are no more.
         let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
         assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
         assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);

@@ -126,7 +126,7 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
     rows.map(|line| cells(line).join(", ")).collect()
 }
 
-/// Returns how gRPC tells of an error, and the SQLSTATE in front of its message.
+/// Returns the code of gRPC for an error, and the SQLSTATE in front of its message.
 fn told<T>(result: Result<T, FlightError>) -> Option<(Code, String)> {
     match result {
         Ok(_) => None,

@@ -1,4 +1,4 @@
-//! What there is, as clients browse it.
+//! Metadata of the database, as clients browse it.
 
 use arrow_flight::sql::{
     CommandGetCrossReference, CommandGetDbSchemas, CommandGetExportedKeys, CommandGetImportedKeys,

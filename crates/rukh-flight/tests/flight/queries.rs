@@ -29,7 +29,7 @@ fn statements_run_and_rows_come_back() {
             all.expect("the query runs"),
             ["1, a, 2020-01-02T03:04:05", "2, , "]
         );
-        // A statement that gives no rows runs when it is asked what it gives, and once.
+        // A statement that gives no rows runs when its schema is requested, and once.
         let info = client.execute("UPDATE t SET name = 'b'".to_string(), None).await;
         let info = info.expect("the update runs");
         assert_eq!((info.endpoint.len(), info.total_records), (0, 2));
@@ -130,7 +130,7 @@ fn results_are_streamed_and_end_with_their_client() {
         run.execute(&["CREATE TABLE t (id BIGINT PRIMARY KEY, v BIGINT)"]);
         run.execute(&["INSERT INTO t SELECT n, n FROM generate_series(1, 3000) AS s(n)"]);
         let mut client = run.client().await;
-        // Nine million rows, of which nobody wants most.
+        // Nine million rows, most of which are not read.
         let sql = "SELECT a.id, b.v FROM t a CROSS JOIN t b";
         let info = client
             .execute(sql.to_string(), None)

@@ -73,7 +73,7 @@ fn users_may_do_what_they_are_granted() {
             let refused = rows(&mut client, sql).await;
             assert_eq!(told(refused), error(Code::PermissionDenied, "42501"), "{sql}");
         }
-        // The token is good on other connections, and for nobody when the session is closed.
+        // The token is good on other connections, and on none when the session is closed.
         let mut other = run.client().await;
         other.set_token(client.token().cloned().expect("there is a token"));
         let who = rows(&mut other, "SELECT current_user").await;

@@ -1,7 +1,7 @@
 //! Means, variances and standard deviations of integers and decimals, which are NUMERIC, exact to the digits that PostgreSQL gives; and
 //! sums of NUMERICs.
 //!
-//! What is told of values one of which is NaN is NaN.
+//! The result over values one of which is NaN is NaN.
 //!
 //! Sums of 128 bits (256 of NUMERICs) and of any size for squares take rows back that leave a frame. Of floats and intervals these
 //! aggregates are those of `floats`.
@@ -65,7 +65,7 @@ const MEASURES: [(&str, Measure); 5] = [
     ("stddev", Measure::Deviation { of_sample: true }),
 ];
 
-/// What is told of the values of a group.
+/// The statistic of the values of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Measure {
     /// Of NUMERICs only.
@@ -80,7 +80,7 @@ enum Measure {
 }
 
 impl Measure {
-    /// Returns the aggregate that is `usual` where values are not told of here.
+    /// Returns the aggregate that is `usual` for types that are not handled here.
     fn beside(self, usual: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
         Arc::new(AggregateUDF::from(Exact {
             usual,
@@ -89,7 +89,7 @@ impl Measure {
         }))
     }
 
-    /// Returns the type of the values that are told of if it is done here.
+    /// Returns the type of the values if it is handled here.
     fn of_exact(self, fields: &[FieldRef]) -> Option<&ArrowType> {
         match fields {
             [field] if self.is_exact(field.data_type()) => Some(field.data_type()),

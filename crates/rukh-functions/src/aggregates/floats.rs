@@ -49,7 +49,7 @@ pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
         .collect()
 }
 
-/// What is told of the values of a group.
+/// The statistic of the values of a group.
 #[derive(Debug)]
 struct Measure {
     name: &'static str,
@@ -210,7 +210,7 @@ impl Moments {
         self.rows += 1.0;
         let (sums, finite) = ((self.x.sum, self.y.sum), x.is_finite() && y.is_finite());
         let scale = 1.0 / (self.rows * (self.rows - 1.0));
-        // PostgreSQL multiplies pairs and divides single values, which tells in the last digit.
+        // PostgreSQL multiplies pairs and divides single values, which shows in the last digit.
         let weighed = |square: f64| square * scale;
         let distances = self.x.add(x, self.rows, weighed)? * self.y.add(y, self.rows, weighed)?;
         if self.rows <= 1.0 {

@@ -149,7 +149,7 @@ fn fraction(arguments: &AccumulatorArgs<'_>) -> DataFusionResult<Option<f64>> {
 #[derive(Debug)]
 struct Values {
     ty: ArrowType,
-    /// Which value is asked for: the most frequent one if there is no fraction.
+    /// Which value is wanted: the most frequent one if there is no fraction.
     fraction: Option<Option<f64>>,
     is_descending: bool,
     /// Values that are not NULL.

@@ -1,7 +1,7 @@
-//! Aggregates over a window frame that moves, computed anew for each row.
+//! Aggregates over a window frame that moves, computed again for each row.
 //!
 //! Sums of floats do not come back when a value is subtracted again: `1e20 + 1 - 1e20` is 0, and what has met infinity
-//! stays NaN. `bool_and`, `bit_or` and `string_agg` do not tell what was before, either. Such aggregates keep the rows of
+//! stays NaN. `bool_and`, `bit_or` and `string_agg` do not keep what was before, either. Such aggregates keep the rows of
 //! the frame, as PostgreSQL does.
 
 #![warn(clippy::arithmetic_side_effects)]

@@ -2,10 +2,10 @@
 //!
 //! | sum of                | DataFusion                          | here                                             |
 //! |-----------------------|-------------------------------------|--------------------------------------------------|
-//! | SMALLINT, INTEGER     | BIGINT, begins anew at the other end | BIGINT; 22003 where it does not hold the sum     |
+//! | SMALLINT, INTEGER     | BIGINT, wraps around                | BIGINT; 22003 where it does not hold the sum     |
 //! | BIGINT                | the same                            | NUMERIC                                          |
-//! | NUMERIC               | begins anew at the other end        | 22003 where it does not hold the sum, and NaN, see `exact` |
-//! | floats                | infinite, NaN with a sign           | 22003 where it overflows, NaN without one; over a frame that moves it is computed anew |
+//! | NUMERIC               | wraps around                        | 22003 where it does not hold the sum, and NaN, see `exact` |
+//! | floats                | infinite, NaN with a sign           | 22003 where it overflows, NaN without one; over a frame that moves it is computed again |
 //! | intervals             | none                                | an interval                                      |
 
 #![warn(clippy::arithmetic_side_effects)]

@@ -264,7 +264,7 @@ fn converted_array(values: &ArrayRef, to: &ArrowType) -> DataFusionResult<ArrayR
 /// `x AS DOUBLE` and the like.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct NumberCast {
-    /// Tells casts to different types apart.
+    /// Distinguishes casts to different types.
     name: String,
     to: ArrowType,
     signature: Signature,

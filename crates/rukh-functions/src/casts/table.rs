@@ -23,7 +23,7 @@ pub enum Context {
     Explicit,
 }
 
-/// A type as casts tell types apart: without length and precision.
+/// A type as far as casts distinguish types: without length and precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// BOOLEAN.

@@ -66,7 +66,7 @@ pub fn beside_nan<E>(
     Ok(Some(with_nan(&results, is_nan)))
 }
 
-/// Puts NaN where `is_nan` tells into an array of NUMERICs.
+/// Puts NaN where `is_nan` is true into an array of NUMERICs.
 fn with_nan(array: &ArrayRef, is_nan: impl Fn(usize) -> bool) -> ArrayRef {
     let Some(numerics) = array.as_primitive_opt::<Decimal256Type>() else {
         return array.clone();
@@ -78,7 +78,7 @@ fn with_nan(array: &ArrayRef, is_nan: impl Fn(usize) -> bool) -> ArrayRef {
     Arc::new(values.with_data_type(array.data_type().clone()))
 }
 
-/// Tells whether a row of an array is NaN.
+/// Returns whether a row of an array is NaN.
 pub fn is_nan(array: &ArrayRef, row: usize) -> bool {
     let numerics = array.as_primitive_opt::<Decimal256Type>();
     numerics.is_some_and(|numerics| numerics.is_valid(row) && numerics.value(row) == NAN)

@@ -8,7 +8,7 @@
 //! | `justify_hours('27 hours')`                      | `1 day 03:00:00`             |
 //! | `justify_interval('1 mon -1 hour')`              | `29 days 23:00:00`           |
 //!
-//! An age is told in fields of the calendar: what is negative borrows of the field before, a day of the month of the earlier time
+//! An age has fields of the calendar: what is negative borrows of the field before, a day of the month of the earlier time
 //! (`timestamp_age` of PostgreSQL).
 
 #![warn(clippy::arithmetic_side_effects)]

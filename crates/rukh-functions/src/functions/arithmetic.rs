@@ -404,7 +404,7 @@ fn settled<T: FloatType>(
     })
 }
 
-/// Tells whether `value`, which is zero, infinite or NaN, is what the operator has to give of two floats.
+/// Returns whether `value`, which is zero, infinite or NaN, is what the operator has to give of two floats.
 fn check(op: Operator, left: f64, right: f64, value: f64) -> Result<(), ValueError> {
     let divides = matches!(op, Operator::Divide | Operator::Modulo);
     if divides && right == 0.0 && !left.is_nan() {

@@ -8,7 +8,7 @@
 //! | `generate_series`, `range`             | the elements of all arrays of a batch                      |
 //! | `array_repeat`, `array_resize`         | the elements, each with the bytes of what is repeated       |
 //!
-//! In FROM `generate_series` gives rows as they are asked for, and has no bound.
+//! In FROM `generate_series` makes rows as they are read, and has no bound.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -73,7 +73,7 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     })
 }
 
-/// Tells how many bytes a call makes of the values of a row.
+/// Returns how many bytes a call makes of the values of a row.
 type Cost = fn(&[ArrayRef], &dyn Fn(usize) -> usize) -> u128;
 
 #[derive(Clone, Copy)]

@@ -130,7 +130,7 @@ pub fn function(name: &str) -> Option<Arc<ScalarUDF>> {
     functions().find(|function| function.name() == name)
 }
 
-/// A function, which is told apart by its name.
+/// A function, identified by its name.
 #[derive(Clone, Copy)]
 struct Computed(Compute);
 

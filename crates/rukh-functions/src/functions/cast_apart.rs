@@ -1,4 +1,4 @@
-//! `cast_apart(value, 'type')`: gives the value. It tells two casts of one value apart, whose names are one to DataFusion.
+//! `cast_apart(value, 'type')`: gives the value. It distinguishes two casts of one value, which have one name in DataFusion.
 //!
 //! The optimiser takes it away, so that plans are the same.
 

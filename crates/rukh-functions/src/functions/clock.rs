@@ -1,4 +1,4 @@
-//! Functions that tell the time: DataFusion's give nanoseconds without a zone.
+//! Functions of the clock: DataFusion's give nanoseconds without a zone.
 //!
 //! | function                                              | time of         | type                    |
 //! |-------------------------------------------------------|-----------------|-------------------------|

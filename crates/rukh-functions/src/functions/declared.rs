@@ -1,4 +1,4 @@
-//! `declared(value, 'type')`: gives the value, as one of a type that Arrow does not tell from another one: a UUID is a text to it.
+//! `declared(value, 'type')`: gives the value, as one of a type that Arrow does not distinguish from another one: a UUID is a text to it.
 //!
 //! CASE, `coalesce` and their kin keep no word of it. And texts of several lengths are VARCHAR where they stand in one column.
 

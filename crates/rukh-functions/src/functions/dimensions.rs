@@ -1,5 +1,5 @@
 //! Functions of the dimensions of arrays, computed row by row. DataFusion's count an empty array as one dimension of no elements;
-//! PostgreSQL says that it has none, and NULL of what is asked about one.
+//! PostgreSQL says that it has none, and gives NULL for the length of one.
 //!
 //! An array of arrays has a dimension more. All dimensions begin with 1.
 

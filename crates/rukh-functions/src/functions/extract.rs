@@ -176,7 +176,7 @@ impl Made {
     }
 }
 
-/// Tells in which decade (from 0), century or millennium (from 1) a year lies.
+/// Returns in which decade (from 0), century or millennium (from 1) a year lies.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "years are those of dates, and the divisors are constants"

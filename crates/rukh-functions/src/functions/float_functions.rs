@@ -183,7 +183,7 @@ impl FloatFunction {
     }
 }
 
-/// Tells whether `value`, which is zero, infinite or NaN, is what a function has to give.
+/// Returns whether `value`, which is zero, infinite or NaN, is what a function has to give.
 fn check(name: &str, of: &[f64], value: f64) -> Result<(), SqlError> {
     if of.iter().any(|argument| argument.is_nan()) {
         return Ok(());

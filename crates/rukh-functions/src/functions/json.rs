@@ -10,7 +10,7 @@
 //! | arrays, structures                 | `[1,2]`, `{"f":1}`                            |
 //! | all else                           | a string: its text                            |
 //!
-//! There is no type of columns for it: values are texts that clients are told to be `json`.
+//! There is no type of columns for it: values are texts, whose type clients see as `json`.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -66,7 +66,7 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
             let signature = match kind {
                 Object | Array | Row => Signature::one_of(any_number, Volatility::Immutable),
                 Single | Element => Signature::any(1, Volatility::Immutable),
-                // A constant in its place would not tell what it is.
+                // A constant in its place would not show its type.
                 Raw => Signature::any(1, Volatility::Volatile),
             };
             let function = ScalarUDF::from(ToJson { kind, signature });
@@ -245,7 +245,7 @@ fn json_of(array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
         }
         arrow => {
             let ty = match data_type_of_arrow(arrow) {
-                // The metadata may tell more of a text than its layout does.
+                // The metadata may say more of a text than its layout does.
                 DataType::Varchar(None) => data_type_of(field),
                 ty => ty,
             };

@@ -537,7 +537,7 @@ impl Layout {
         }
     }
 
-    /// Writes a place; tells whether it shows a digit, and nothing where the number has no more characters.
+    /// Writes a place; returns whether it shows a digit, and nothing where the number has no more characters.
     fn place(&self, item: &Item, place: usize, at: &mut usize, out: &mut String) -> Option<bool> {
         let zeros_from = self.pattern.zeros_from;
         if place < self.blanks {

@@ -1,4 +1,4 @@
-//! Functions of DataFusion under other names, where the name tells what a statement wrote. Casts to VARCHAR(n) and CHAR(n) have these types.
+//! Functions of DataFusion under other names, where the name keeps what a statement wrote. Casts to VARCHAR(n) and CHAR(n) have these types.
 
 use std::sync::Arc;
 

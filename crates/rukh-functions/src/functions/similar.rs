@@ -44,7 +44,7 @@ pub fn functions() -> [Arc<ScalarUDF>; 2] {
     [Pattern::SimilarTo, Pattern::Like].map(|pattern| Arc::new(spelling(pattern)))
 }
 
-/// Which pattern is spelled anew.
+/// Which pattern is respelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Pattern {
     SimilarTo,

@@ -405,7 +405,7 @@ impl Moment {
         })
     }
 
-    /// Reads a part whose letters tell how it is written.
+    /// Reads a part whose letters give its case.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "days are those of dates: a few million years at most"

@@ -1,4 +1,4 @@
-//! Signatures of functions: what there is, and which of it a call means.
+//! Signatures of functions: the table, and which of them a call means.
 //!
 //! | module         | what                                                                          |
 //! |----------------|-------------------------------------------------------------------------------|

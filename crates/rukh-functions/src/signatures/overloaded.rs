@@ -1,6 +1,6 @@
 //! A name of the table as a function of DataFusion, until its call is bound.
 //!
-//! A call of it has the type of the signature that it means as soon as it is planned; whoever types the plan replaces it by the
+//! A call of it has the type of the signature that it means as soon as it is planned; the typing of the plan replaces it by the
 //! implementation with the casts that the signature takes.
 
 use std::sync::Arc;
@@ -144,7 +144,7 @@ impl Overloaded {
     /// Returns the signature that a call means.
     ///
     /// # Errors
-    /// 42883 if there is none for these arguments, 42725 if nothing tells which of several.
+    /// 42883 if there is none for these arguments, 42725 if several fit equally well.
     pub fn chosen(&self, fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> DataFusionResult<Meant> {
         let overloads = &table::functions()[self.name];
         let literal = |at: usize| literals.get(at).copied().flatten();
@@ -276,7 +276,7 @@ impl Overloaded {
 /// Returns the signature that a call of an aggregate or window function means.
 ///
 /// # Errors
-/// 42883 if there is none for these arguments, 42725 if nothing tells which of several, 42804 if no argument tells a polymorphic type.
+/// 42883 if there is none for these arguments, 42725 if several fit equally well, 42804 if no argument gives a polymorphic type its meaning.
 pub fn chosen_of(
     name: &str,
     overloads: &[Overload],

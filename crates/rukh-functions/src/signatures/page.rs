@@ -1,4 +1,4 @@
-//! `docs/functions.md`, which is made of the table. `make update` writes it anew.
+//! `docs/functions.md`, which is made of the table. `make update` rewrites it.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::signatures::table::{Overload, Parameter};
 pub enum Unresolved {
     /// There is none for its arguments.
     None,
-    /// There is more than one, and nothing tells which.
+    /// Several fit equally well.
     Ambiguous,
     /// Any type fits, and no argument has one.
     Untyped,
@@ -133,9 +133,9 @@ impl Solution {
         })
     }
 
-    /// Returns the type that a parameter stands for; `None` where no argument tells it.
+    /// Returns the type that a parameter stands for; `None` where no argument decides it.
     fn kind(&self, parameter: Parameter) -> Option<Kind> {
-        // What no argument tells is text among compatible types.
+        // What no argument decides is text among compatible types.
         let compatible = || self.compatible.unwrap_or(Kind::Text);
         match parameter {
             Parameter::Is(kind) => Some(kind),

@@ -1,4 +1,4 @@
-//! What the master and the region servers' administration are asked.
+//! Messages of the master and of the region servers' administration.
 
 use bytes::Bytes;
 use prost::Message;

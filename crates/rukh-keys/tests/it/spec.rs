@@ -1,4 +1,4 @@
-//! The examples of `docs/key-encoding.md`, so that the specification tells the truth.
+//! The examples of `docs/key-encoding.md`, so that the specification holds.
 //!
 //! Every table there whose header is `layout | key | bytes` is checked both ways, and every one
 //! with the header `layout | span | range` against the ranges made.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A key or value, shared between the table and those who read it.
+/// A key or value, shared between the table and its readers.
 pub(crate) type Bytes = Arc<[u8]>;
 
 /// The write number whose reader sees every version.

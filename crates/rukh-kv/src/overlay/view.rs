@@ -100,7 +100,7 @@ impl KvSnapshot for OverlayView {
             ..spec.clone()
         };
         let base = self.base.scan(table, all.clone())?;
-        // Whether a key was deleted is told by what is kept as its value.
+        // The value kept for a key shows whether it was deleted.
         let own = ScanSpec {
             keys_only: false,
             ..all

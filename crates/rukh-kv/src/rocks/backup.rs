@@ -4,7 +4,7 @@
 //! no earlier backup in the directory has; the log and the manifest are copied each time. Each file is
 //! kept with its checksum, which a restore compares.
 //!
-//! Deliberately not here: when a state may be copied. Whoever does things in several steps, as a load of
+//! Deliberately not here: when a state may be copied. A writer of several steps, as a load of
 //! many files is, keeps backups away meanwhile.
 
 use super::failure::failure;
@@ -135,7 +135,7 @@ impl Backups {
             engine.restore_from_backup(directory, directory, &RestoreOptions::default(), backup.id)
         };
         restored.map_err(|error| {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = fs::remove_dir_all(directory);
             if existed {
                 let _ = fs::create_dir(directory);

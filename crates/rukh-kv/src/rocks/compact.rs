@@ -1,7 +1,7 @@
 //! Compaction on demand.
 //!
 //! Tables that share a column family lie next to one another, small ones in one file. Compacted one by one they would
-//! have it written anew each time, so neighbours are compacted together.
+//! rewrite it each time, so neighbours are compacted together.
 //!
 //! A compaction cannot be stopped through the binding, so what is large is compacted piece by piece: a piece ends with a file of the
 //! lowest level, and the next begins right behind, so that each of these files is written once.
@@ -137,7 +137,7 @@ pub(super) fn range(
     let family = table.share.as_ref().map_or(&*table.name, |share| &*share.family);
     let mut options = CompactOptions::default();
     options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-    // A compaction returns no error; the count of errors tells.
+    // A compaction returns no error; the count of errors shows it.
     let errors = || table.db.property_int_value(properties::BACKGROUND_ERRORS);
     let before = errors().ok().flatten();
     for (nth, (start, limit)) in ends.pieces(family, range).into_iter().enumerate() {
@@ -153,12 +153,12 @@ pub(super) fn range(
         return Ok(());
     }
     let operation = format!("compact table \"{}\"", table.name);
-    // Where that ended all writing, a write of nothing tells why.
+    // Where that ended all writing, a write of nothing returns why.
     table
         .db
         .write(WriteBatch::default())
         .map_err(|error| failure(&operation, error))?;
-    let told = "a background error occurred; the file LOG of the database tells which";
+    let told = "a background error occurred; the file LOG of the database names it";
     Err(KvError::io(operation, io::Error::other(told)))
 }
 

@@ -7,8 +7,8 @@
 //! | `dropped/<number>`     | name of the column family                     | `dropped/0000000012` = `shared.0`   |
 //! | `next`                 | the number of the next table                  | `13`                                |
 //!
-//! A table is there from the moment on that its record is, which is on disk before anybody may write to the table. A drop
-//! replaces the record by one that its keys are to go; that one goes in the batch with the keys, once nobody
+//! A table exists from the moment on that its record does, which is on disk before any write to the table. A drop
+//! replaces the record by a tombstone, which goes in the batch with the keys, once no snapshot
 //! reads them or when the database is opened next. So after a crash each key is of a table or of one that is named as
 //! dropped.
 

@@ -52,7 +52,7 @@ fn table_ahead_of_log(message: &str) -> Option<&str> {
     rest.split_once(". ").map(|(table, _)| table)
 }
 
-/// Returns whether somebody else holds the lock of the database:
+/// Returns whether another process holds the lock of the database:
 ///
 /// - another process: `While lock file: …/LOCK: Resource temporarily unavailable`;
 /// - this one: `lock hold by current process, …: …/LOCK: No locks available`.
@@ -97,7 +97,7 @@ fn turn(
     }
 }
 
-/// Whether a call failed for want of a descriptor, EMFILE or ENFILE.
+/// Whether a call failed for lack of a descriptor, EMFILE or ENFILE.
 fn is_about_descriptors(message: &str) -> bool {
     message.contains("Too many open files")
 }

@@ -3,7 +3,7 @@
 //! Files lie in the directory `load` inside the database until they are ingested, which moves
 //! them. Their names hold the time of the open and a counter, so that no name comes twice, and the number of
 //! a table that shares its column family: keys in files are those of the column family, so that they
-//! are of nobody but the table that they were written for.
+//! belong to no table but the one that they were written for.
 
 use super::failure::table_failure;
 use super::{PinnedFileWriter, TableHandle};
@@ -136,7 +136,7 @@ impl LoadDirectory {
         })
     }
 
-    /// Returns where a file lies. A name written down by somebody else cannot lead elsewhere.
+    /// Returns the path of a file. A name that another program wrote cannot lead elsewhere.
     fn path_of(&self, file: &LoadFile) -> PathBuf {
         self.path
             .join(Path::new(file.as_str()).file_name().unwrap_or_default())

@@ -1,11 +1,11 @@
-//! Looks for damaged records of write-ahead logs, for whoever is to be told of them.
+//! Finds damaged records of write-ahead logs, to be reported when a database is opened.
 //!
 //! A log is made of blocks of 32 KiB, and these of records: a checksum (4 bytes), a length (2), a type (1), for types of logs
 //! that are used again the number of the log (4), and the payload; what is too short for a record at the end of a block is not used. The
 //! checksum is CRC-32C of all that follows the length, rotated, with a constant added. A record of zeros is space that was never written.
 //!
-//! RocksDB reads a log up to the first record that is not whole, and forgets the rest, as nobody can tell damage from the end of a log that was being
-//! written when power was lost. Where whole records follow, much speaks for damage.
+//! RocksDB reads a log up to the first record that is not whole, and forgets the rest: damage looks like the end of a log that was being
+//! written when power was lost. Where whole records follow, damage is likely.
 //!
 //! Deliberately not here: what the records say. RocksDB reads them.
 
@@ -41,7 +41,7 @@ impl fmt::Display for LogDamage {
 }
 
 /// Returns the first damaged record of each log of the database at `path`, oldest log first. The end of the newest log is no damage where it
-/// only lacks bytes. What cannot be read is left to whoever opens the database.
+/// only lacks bytes. A file that cannot be read is an error of the open that follows.
 pub fn log_damage(path: &Path) -> Vec<LogDamage> {
     let mut logs: Vec<(u64, String)> = fs::read_dir(path)
         .into_iter()
@@ -142,7 +142,7 @@ fn record_bytes(bytes: &[u8]) -> Option<usize> {
     (found == stored).then_some(record.len())
 }
 
-/// Whether a record is longer than what there is.
+/// Whether a record is longer than the bytes left.
 fn ends_early(bytes: &[u8]) -> bool {
     bytes.len() < claimed_bytes(bytes)
 }

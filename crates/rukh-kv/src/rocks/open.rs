@@ -1,4 +1,4 @@
-//! Opening a database: what there is at a path, and which tables.
+//! Opening a database: the files at a path, and the tables in them.
 
 use super::failure::open_failure;
 use super::logs::{self, LogDamage};

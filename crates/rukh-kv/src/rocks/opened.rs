@@ -1,4 +1,4 @@
-//! What there is of a store while it is open.
+//! The state of a store while it is open.
 
 use super::TableHandle;
 use super::snapshot::{RocksSnapshot, Tables};
@@ -6,7 +6,7 @@ use crate::KvError;
 use rocksdb::DB;
 use std::sync::Arc;
 
-/// What there is while the store is open. Fields drop in this order.
+/// The state while the store is open. Fields drop in this order.
 pub(super) struct Open {
     pub(super) tables: Arc<Tables>,
     /// The column families that tables share, by name.
@@ -36,7 +36,7 @@ impl Open {
         self.tables.get(name).ok_or_else(|| KvError::unknown_table(name))
     }
 
-    /// Returns what there is after a change of the tables, or of the column families that they share.
+    /// Returns the state after a change of the tables, or of the column families that they share.
     pub(super) fn changed(&self, change: impl FnOnce(&mut Tables, &mut Tables)) -> Open {
         let mut tables = Tables::clone(&self.tables);
         let mut shared = Tables::clone(&self.shared);

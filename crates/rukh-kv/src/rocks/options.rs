@@ -32,7 +32,7 @@ const MIB: usize = 1 << 20;
 /// Keys per bucket of the hash index in each block, by which gets find their key: RocksDB's default.
 const BLOCK_HASH_RATIO: f64 = 0.75;
 
-/// Filter bits per key: about one lookup in a hundred reads a block in vain.
+/// Filter bits per key: about one lookup in a hundred reads a block for nothing.
 const FILTER_BITS_PER_KEY: f64 = 10.0;
 /// Write buffer of one table at most; the shared budget is met by flushing before.
 const TABLE_BUFFER_BYTES_MAX: usize = 64 * MIB;
@@ -56,10 +56,10 @@ const OTHER_FILES: u64 = 32;
 /// Threads that compress the blocks of one file at most.
 const COMPRESSING_THREADS_MAX: usize = 4;
 
-/// Tables with column families of their own, unless told otherwise.
+/// Tables with column families of their own by default.
 const OWN_FAMILIES: usize = 200;
 
-/// The variable of the environment that tells otherwise.
+/// The variable of the environment that overrides it.
 const OWN_FAMILIES_VARIABLE: &str = "RUKH_OWN_FAMILIES";
 
 /// How to open a [`RocksStore`](crate::RocksStore).
@@ -69,7 +69,7 @@ pub struct RocksOptions {
     /// written after the open stays unseen.
     pub read_only: bool,
     /// Whether to open what is damaged as far as it can be read: damaged records of the log are passed over, and damaged files give errors to
-    /// whoever reads them. For [`RocksOptions::read_only`] alone, as what is shown then may be a state that there never was.
+    /// reads of them. For [`RocksOptions::read_only`] alone, as the state shown then may never have existed.
     pub salvage: bool,
     /// Whether to create the database where there is none.
     pub create_if_missing: bool,
@@ -87,7 +87,7 @@ pub struct RocksOptions {
     pub background_jobs: u16,
     /// How many tables have a column family of their own at most, not counting those whose options ask for one;
     /// further tables share some (`share`). Each family costs memory and time when it is made and when the database
-    /// is opened. Unless told, what the variable `RUKH_OWN_FAMILIES` of the environment says, or 200.
+    /// is opened. By default the value of the variable `RUKH_OWN_FAMILIES` of the environment, or 200.
     pub own_families: Option<usize>,
     /// What folds merges; a database written with one must be opened with it again.
     pub merge: Option<Arc<dyn MergeOperator>>,
@@ -318,7 +318,7 @@ pub(super) fn own_families(options: &RocksOptions) -> Result<usize, KvError> {
     }
 }
 
-/// Returns how many threads open the files of one table. RocksDB starts them anew for each table, one table
+/// Returns how many threads open the files of one table. RocksDB starts them again for each table, one table
 /// after the other: with many tables, that takes longer than what they share.
 fn opening_threads(tables: usize) -> i32 {
     let share = OPENING_THREADS_MAX / tables.clamp(1, OPENING_THREADS_MAX);

@@ -2,12 +2,12 @@
 //!
 //! RocksDB asks a filter about every value it moves, but only in column families that had one when they were
 //! created or the database was opened; and it fetches large values from their files to show them. So only those
-//! tables have a filter of which that was asked once. Their names lie in a file beside the database,
+//! tables have a filter whose purge was set once. Their names lie in a file beside the database,
 //! which a copy of the database may lack: the filters are then back after the next open but one.
 //!
-//! In a column family that tables share, the number before a key tells whose value it is. Those for tables that were
+//! In a column family that tables share, the number before a key identifies the table. Those for tables that were
 //! created with [`TableOptions::purged`] have a filter from the start, as their names say; another gets one at the
-//! next open, when one of its tables was asked about.
+//! next open, when a purge was set for one of its tables.
 //!
 //! [`TableOptions::purged`]: crate::TableOptions::purged
 

@@ -1,10 +1,10 @@
-//! A database that ended writing for want of descriptors, or of space, goes on once there are some.
+//! A database that stopped writing for lack of descriptors, or of space, goes on once there are some.
 //!
 //! RocksDB takes EMFILE and ENFILE for the end of the device, and refuses all writes until it is opened again: what it calls resuming
 //! is for other errors. Nothing is lost by that, as everything acknowledged is in the log. So the store opens it again, in
-//! place, as soon as a write is asked for, nobody reads, and there are descriptors. While somebody has a cursor, or writes files for a load, writes
-//! are refused; a snapshot of which nobody reads just then is taken away, and reads from it fail from then on. Who comes while the database is
-//! opened waits.
+//! place, with the next write, if there are no readers and there are descriptors. While there is a cursor, or a load writes files, writes
+//! are refused; an idle snapshot is taken away, and reads from it fail from then on. Calls that come while the database is
+//! opened wait.
 //!
 //! After want of space RocksDB goes on by itself, within some seconds of there being some: but not where a new log found no place (a disk may
 //! have no room for one file more), nor always where a log did. A database that still refuses writes [`SPACE_PATIENCE`] after there was space is
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 /// Descriptors that a flush, or files that become part of the database, may want at once.
 pub(super) const DESCRIPTORS_MIN: usize = 32;
 
-/// How long writes are refused for want of space that is there before the database is opened again. RocksDB looks every five seconds.
+/// How long writes are refused for lack of space that is there before the database is opened again. RocksDB looks every five seconds.
 const SPACE_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Since when writes have been refused for want of space though there is some.
+/// Since when writes have been refused for lack of space though there is some.
 #[derive(Default)]
 pub(super) struct Refusals {
-    /// Whether `since` is set, for those who write without being refused.
+    /// Whether `since` is set, for writers that are not refused.
     are_noted: AtomicBool,
     since: Mutex<Option<Instant>>,
 }
@@ -69,7 +69,7 @@ enum Want {
 pub(super) type Before = Vec<(Arc<str>, TableOptions)>;
 
 impl RocksStore {
-    /// Runs an operation that writes, and changes nothing when it fails for want of descriptors or of space; once more, if there are some.
+    /// Runs an operation that writes, and changes nothing when it fails for lack of descriptors or of space; once more, if there are some.
     pub(super) fn patiently<T>(&self, operation: impl Fn() -> Result<T, KvError>) -> Result<T, KvError> {
         let outcome = operation();
         match &outcome {
@@ -83,10 +83,10 @@ impl RocksStore {
         outcome
     }
 
-    /// Has a database that ended writing for want of descriptors or of space write again, if it can, before an operation that cannot be run
+    /// Has a database that stopped writing for lack of descriptors or of space write again, if it can, before an operation that cannot be run
     /// twice.
     pub(super) fn awaken(&self) {
-        // The operation tells.
+        // The operation reports the error.
         let _ = self.patiently(|| self.takes_writes(&self.writable()?.db));
     }
 
@@ -114,7 +114,7 @@ impl RocksStore {
         *self.before.lock() = known
             .map(|table| (table.name.clone(), table.options.lock().clone()))
             .collect();
-        // Nobody else has it, so that it is closed now.
+        // No other thread has it, so that it is closed now.
         drop(guard.take());
         *guard = self.reopened().ok();
         self.log.lock().was_full = false;

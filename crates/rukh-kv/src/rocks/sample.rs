@@ -1,6 +1,6 @@
 //! Where in a table recent writes fall.
 //!
-//! RocksDB tells the size of a key range in sorted files, not in write buffers. A thin sample of
+//! RocksDB estimates the size of a key range in sorted files, not in write buffers. A thin sample of
 //! the keys written since the open says how buffered bytes spread over ranges.
 //!
 //! The n-th key written is taken when the fraction of n times the golden ratio is small. Such n are

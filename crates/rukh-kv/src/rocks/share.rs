@@ -3,18 +3,18 @@
 //! A column family costs memory, time when the database is opened, and, whenever one is made or dropped, a
 //! file with the options of all of them. So tables beyond the first [`RocksOptions::own_families`] lie
 //! together in a few: each has a number, and its keys have the number before them, four bytes with the
-//! highest first. Numbers are never given twice, so that what was of a table that is gone is of nobody.
+//! highest first. Numbers are never given twice, so that the keys of a dropped table belong to no other.
 //!
 //! | column family             | holds tables                                               |
 //! |---------------------------|------------------------------------------------------------|
-//! | `shared.0` … `shared.3`   | that are stored as tables are unless told otherwise        |
+//! | `shared.0` … `shared.3`   | stored as tables are by default                            |
 //! | `shared.0.zstd`           | compressed by `zstd`, `lz4` or `none`                      |
 //! | `shared.0.8192`           | with blocks of 8192 bytes                                  |
 //! | `shared.0.purged`         | whose values may be forgotten                              |
 //! | `shared.0.purged.lz4.8192` | all of these                                              |
 //!
 //! The first number of the name is that of the table, modulo the number of families for each way to store tables: with several,
-//! their compactions run beside one another. Which table lies where is told by `directory`.
+//! their compactions run beside one another. `directory` records which table lies where.
 //!
 //! [`RocksOptions::own_families`]: crate::RocksOptions::own_families
 
@@ -41,7 +41,7 @@ pub(super) struct Share {
     pub(super) number: u32,
     /// Name of the column family.
     pub(super) family: String,
-    /// Whether its keys are to go with the last who can read them.
+    /// Whether its keys go with the last reader.
     dropped: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl Share {
         }
     }
 
-    /// Has the keys removed, as soon as nobody reads them any more. The directory names the table as
+    /// Removes the keys once they have no reader. The directory names the table as
     /// dropped already.
     pub(super) fn give_up(&self) {
         self.dropped.store(true, Ordering::Release);
@@ -217,7 +217,7 @@ impl Drop for TableHandle {
     }
 }
 
-/// Removes the keys of a table that was dropped and that nobody reads any more from a column family, and its name from
+/// Removes the keys of a table that was dropped and has no reader from a column family, and its name from
 /// the directory.
 pub(super) fn remove(family: &TableHandle, number: u32) -> Result<(), rocksdb::Error> {
     let range = range_of(number);

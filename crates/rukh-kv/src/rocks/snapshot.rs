@@ -138,7 +138,7 @@ impl KvSnapshot for RocksSnapshot {
     }
 }
 
-/// The database at a snapshot, until that is taken away: whoever keeps it and does not read does not hold up that the database is opened again.
+/// The database at a snapshot, until that is taken away: an idle snapshot does not prevent the database from being opened again.
 pub(super) struct LentSnapshot(RwLock<Option<RocksSnapshot>>);
 
 impl LentSnapshot {
@@ -190,7 +190,7 @@ impl Lent {
         lent
     }
 
-    /// Takes all snapshots away and returns whether that could be done, if nobody reads and the database belongs to them and to what is open alone.
+    /// Takes all snapshots away and returns whether that could be done: there is no reader, and only they and the open state hold the database.
     pub(super) fn take_away(&self, open: &Open) -> bool {
         let mut all = self.0.lock();
         let lent: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
@@ -207,7 +207,7 @@ impl Lent {
     }
 }
 
-/// Whether nobody has a cursor, a load or anything else of a database but these snapshots.
+/// Whether a database has no cursor, load or anything else but these snapshots.
 fn are_alone<'s>(open: &Open, snapshots: impl Iterator<Item = &'s RocksSnapshot>) -> bool {
     let mut tables: HashMap<*const Tables, &Tables> =
         HashMap::from([(Arc::as_ptr(&open.tables), &*open.tables)]);

@@ -1,5 +1,5 @@
 //! Whether there is space: for the small writes that make a bulk load part of the database, and for opening a database that refused
-//! writes for want of it.
+//! writes for lack of it.
 //!
 //! The files of a load are there already, and where space is scarce, what lies among their entries in memory was flushed. What is left are a note in
 //! the log and a record in the manifest for each table; one of them refused half way would leave some tables with the load and some without.

@@ -1,4 +1,4 @@
-//! The store on disk: what is asked of it, and writes.
+//! The store on disk: its calls, and writes.
 
 use super::failure::failure;
 use super::load::{LoadDirectory, RocksWriter};
@@ -43,15 +43,15 @@ pub struct RocksStore {
     pub(super) buffered: WriteOptions,
     /// None once the store is closed, and where opening it again failed.
     pub(super) open: RwLock<Option<Open>>,
-    /// Whether somebody closed the store.
+    /// Whether the store was closed.
     pub(super) closed: AtomicBool,
-    /// The snapshots that somebody has.
+    /// The snapshots that are in use.
     pub(super) lent: Lent,
     /// How tables were stored when it was last opened again.
     pub(super) before: Mutex<Before>,
     /// What became of the writes to the log since it was last synced.
     pub(super) log: Mutex<LogState>,
-    /// Writes that were refused for want of space.
+    /// Writes that were refused for lack of space.
     pub(super) refusals: Refusals,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
     pub(super) definition: Mutex<u32>,
@@ -121,7 +121,7 @@ impl RocksStore {
     fn check_outside(&self, path: &Path) -> Result<(), KvError> {
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| whole(path));
-        // The target need not be there; its first ancestor that is tells where links lead.
+        // The target need not be there; its first ancestor that is there shows where links lead.
         let target = whole(path);
         let inside = target
             .ancestors()
@@ -158,14 +158,14 @@ impl RocksStore {
         self.writable()?.table(name).map(Arc::clone)
     }
 
-    /// Changes the tables, and the column families that they share, for all who look from now on, after all writes
+    /// Changes the tables, and the column families that they share, for all later calls, after all writes
     /// under way.
     pub(super) fn change_tables(&self, change: impl FnOnce(&mut Tables, &mut Tables)) -> Result<(), KvError> {
         let mut open = self.open.write();
         let present = open.as_mut().ok_or(KvError::Closed)?;
         let next = present.changed(change);
         let former = std::mem::replace(present, next);
-        // A table goes with its last handle, and nobody waits for that.
+        // A table goes with its last handle, and this does not wait for that.
         drop(open);
         drop(former);
         Ok(())
@@ -194,7 +194,7 @@ impl RocksStore {
             self.log.lock().note(&error);
             return error;
         }
-        // Once all who write have noted what they met, it is known what the previous error was.
+        // Once all writers have noted their errors, the previous error is known.
         drop(open);
         let _alone = self.open.write();
         let log = self.log.lock();
@@ -302,7 +302,7 @@ fn is_about_previous(error: &rocksdb::Error) -> bool {
 pub(super) struct LogState {
     /// A record found no space.
     pub(super) was_full: bool,
-    /// Something else failed: nobody knows what is in the file.
+    /// Something else failed: the contents of the file are unknown.
     pub(super) is_in_doubt: bool,
 }
 

@@ -122,7 +122,7 @@ impl RocksStore {
         let Err(error) = table.db.drop_cf(name) else {
             return Ok(());
         };
-        // RocksDB drops it, and then writes a file with all options, which may find no space: what is stored tells.
+        // RocksDB drops it, and then writes a file with all options, which may find no space: the stored list decides.
         match open::family_names(&self.path, &self.options) {
             Ok(stored) if !stored.iter().any(|stored| **stored == **name) => Ok(()),
             _ => Err(table_failure(&format!("drop table \"{name}\""), name, error)),

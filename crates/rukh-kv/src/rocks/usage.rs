@@ -20,7 +20,7 @@ const TABLE_STALLS: &str = "rocksdb.cf-write-stall-stats";
 /// The two lines of it that count.
 const STALL_COUNTS: [&str; 2] = ["total-delays", "total-stops"];
 
-/// Returns what a table takes up; of one that shares its column family, its part of that as far as can be told.
+/// Returns the disk usage of a table; of one that shares its column family, an estimate of its part of that.
 pub(super) fn of_table(table: &Arc<TableHandle>) -> Result<TableUsage, KvError> {
     let whole = of_family(table)?;
     match &table.share {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 thread_local! {
-    /// How many tables have column families of their own in the test at hand.
+    /// How many tables have column families of their own in the current test.
     static OWN_FAMILIES: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 

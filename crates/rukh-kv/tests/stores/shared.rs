@@ -50,7 +50,7 @@ fn shared_keys(path: &Path) -> usize {
         .sum()
 }
 
-/// Writes as somebody else would.
+/// Writes as another program would.
 fn write_raw(path: &Path, change: impl FnOnce(&rocksdb::DB)) {
     let mut plain = rocksdb::Options::default();
     let names = rocksdb::DB::list_cf(&plain, path).unwrap();
@@ -241,7 +241,7 @@ fn a_dropped_table_goes_with_its_last_reader() {
     drop(cursor);
     assert_eq!(keys_of_copy(&store, &copy), 4 * 5000);
     assert_eq!(store.snapshot().count("e", ScanSpec::all()).unwrap().0, 5000);
-    // And one that nobody reads goes at once.
+    // A table without a reader goes at once.
     store.drop_table("b").unwrap();
     assert_eq!(keys_of_copy(&store, &copy), 3 * 5000);
 }

@@ -30,7 +30,7 @@ pub fn config() -> ProptestConfig {
     }
 }
 
-/// A world and what is asked of it.
+/// A world and a query on it.
 struct Case {
     world: World,
     conjuncts: Vec<Predicate>,

@@ -1,4 +1,4 @@
-//! Planning is bounded, whatever is asked: sizes of what comes out, and that no row is lost.
+//! Planning is bounded for every query: sizes of plans, and that no row is lost.
 //!
 //! Each of these takes milliseconds; none is timed, but all would run for hours or out of memory if a
 //! bound were missing.

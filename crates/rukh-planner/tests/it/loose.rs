@@ -1,4 +1,4 @@
-//! Loose scans: of each group, the row asked for is among those read.
+//! Loose scans: of each group, the wanted row is among those read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,8 +7,8 @@
 //! | `table "(a, b) SALT 4 ON (a)"`  | makes the table of `plan`, by its primary key                  |
 //! | `index i "(b)" [unique=true] [include=c] [where="c = 1"] [state=building]` | adds an index to it |
 //! | `history`                       | makes the table its history, with the columns `row_start` and `row_end` |
-//! | `statistics rows=10 a=5`        | tells rows and distinct values                                 |
-//! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | tells how values lie        |
+//! | `statistics rows=10 a=5`        | sets rows and distinct values                                 |
+//! | `values a min=1 max=9 nulls=0.1 bounds="1, 5, 9" common="7: 0.2"` | sets how values lie        |
 //! | `> condition`                   | shows kind, ranges, masked compares and residual for each key  |
 //! | `[plan] > condition`            | EXPLAIN of the cheapest path, with notices                     |
 //! | `[paths] > condition`           | one line for each path that could be used                      |
@@ -99,7 +99,7 @@ impl goldenscript::Runner for Runner {
     }
 }
 
-/// What a line asked, and the answer below it.
+/// A line, and the answer below it.
 fn below(line: &str, answer: &str) -> String {
     let indented = answer
         .lines()
@@ -434,7 +434,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Tells how the values of a column lie.
+    /// Sets how the values of a column lie.
     fn set_values(&mut self, command: &goldenscript::Command) -> Result<(), Box<dyn Error>> {
         let mut arguments = command.consume_args();
         let name = arguments.next_pos().ok_or("a column is missing")?;

@@ -163,7 +163,7 @@ fn describe(query: &Query<'_>, path: &AccessPath) -> String {
     format!("{:?}\n{}", query.conjuncts, explain_text(query, path, None))
 }
 
-/// Fewer cases than others unless asked for: each plans eight spellings on every source.
+/// Fewer cases than others by default: each plans eight spellings on every source.
 fn few() -> ProptestConfig {
     let usual = config();
     let cases = match std::env::var("PROPTEST_CASES") {

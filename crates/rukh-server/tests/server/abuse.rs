@@ -30,7 +30,7 @@ fn garbage_at_the_start() {
             "{bytes:?}: {answer:?}"
         );
     }
-    // Nobody at all.
+    // A client that sends nothing.
     let mut client = Raw::open(server.address());
     client.send_startup(&[("database", "x")]);
     assert_eq!(client.answer().sqlstate(), "28000");
@@ -73,7 +73,7 @@ fn broken_messages_end_the_connection_only() {
         );
         assert_eq!(client.read(), None);
     }
-    // Half a message, then nobody.
+    // Half a message, then nothing.
     let mut client = Raw::connect(server.address());
     client.send_bytes(b"Q\0\0\x01\0SELECT");
     drop(client);

@@ -177,7 +177,7 @@ fn a_failed_copy_changes_nothing() {
         // What the client had sent after the error is passed over.
         assert_eq!(rows(&mut raw, "SELECT count(*) FROM t"), ["0"], "{sql}");
     }
-    // What is wrong with the statement is told before rows are asked for.
+    // An error of the statement comes before the request for rows.
     let answer = raw.simple("COPY nowhere FROM STDIN");
     assert_eq!(
         (answer.sqlstate().as_str(), answer.kinds().as_str()),
@@ -437,7 +437,7 @@ fn many_rows_go_in_and_out() {
     server.stop();
 }
 
-/// A client that has begun a COPY of many rows, and takes its time, keeps nobody from writing.
+/// A client that has begun a COPY of many rows, and takes its time, does not keep others from writing.
 #[test]
 fn nobody_waits_for_a_client() {
     let server = server();

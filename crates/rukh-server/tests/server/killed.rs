@@ -12,7 +12,7 @@ use rukh::{Connection, Database};
 use crate::raw::{Raw, bind, execute, framed, parse, text};
 use crate::{Config, server_over};
 
-/// Tells a process of this program that it is the server, and of which directory.
+/// Makes a process of this program the server, of this directory.
 const DIRECTORY: &str = "RUKH_TEST_SERVE";
 
 /// The process that the others start; by itself it has nothing to do.

@@ -9,7 +9,7 @@ use rukh_server::{LogFormat, log_to_stderr};
 use crate::raw::{Raw, framed, parse, text};
 use crate::{Config, server_over};
 
-/// Tells a process of this program that it is the server.
+/// Makes a process of this program the server.
 const SERVE: &str = "RUKH_TEST_LOGS";
 
 /// The process that the other test starts; by itself it has nothing to do.

@@ -125,7 +125,7 @@ fn sessions_see_one_another() {
     server.stop();
 }
 
-/// A role sees what it runs itself, and ends nobody else's sessions.
+/// A role sees what it runs itself, and ends no sessions of others.
 #[test]
 fn sessions_of_others_are_their_own() {
     let database = Database::open_in_memory().expect("a database in memory can be made");

@@ -264,7 +264,7 @@ fn a_statement_is_cancelled_by_who_has_the_key() {
     const LONG: &str = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 1000000) b";
     client.send(b'Q', &text(LONG));
     cancel(secret.wrapping_add(1));
-    // It has to run before it can be cancelled, and nobody says when it does.
+    // It has to run before it can be cancelled, and the client does not see when it does.
     let (sender, answers) = std::sync::mpsc::channel();
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| sender.send(client.answer()).is_ok());

@@ -1,4 +1,4 @@
-//! Rights on schemas: who may look at what a schema holds, and who may make something in it.
+//! Rights on schemas: which roles may look at what a schema holds, and which may make something in it.
 
 use crate::users::{connect_as, database, outcome, run};
 
@@ -133,7 +133,7 @@ fn who_makes_something_in_a_schema_owns_it() {
         denied("permission denied for table t")
     );
     run(&mut user, "DROP SCHEMA own CASCADE");
-    // An administrator makes a schema for somebody: all of it is theirs.
+    // An administrator makes a schema for a role, which owns all of it.
     run(
         &mut administrator,
         "CREATE SCHEMA theirs AUTHORIZATION w CREATE TABLE t (id INT PRIMARY KEY) CREATE SEQUENCE q",

@@ -1,4 +1,4 @@
-//! Clients that do not read what they asked for, or say nothing at all: what they hold is let go, and others go on.
+//! Clients that do not read their results, or send nothing at all: what they hold is released, and others go on.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -165,7 +165,7 @@ fn a_statement_that_nobody_reads_ends_in_time() {
                 raw.simple("SET statement_timeout = 300");
                 ask(&mut raw);
                 wait_until(way, || state(&mut watcher, pid).as_deref() == Some("idle"));
-                // Who reads on finds whole messages, then why there are no more.
+                // A client that reads on finds whole messages, then why there are no more.
                 let answer = raw.answer();
                 let end = (answer.sqlstate(), answer.status);
                 assert_eq!(end, ("57014".to_string(), 'I'), "{way}");
@@ -207,7 +207,7 @@ fn a_transaction_that_nobody_reads_ends_in_time() {
     );
 }
 
-/// Who reads is told why, and a transaction that has ended in time bounds nothing after it.
+/// A client that reads gets the reason, and a transaction that has ended in time bounds nothing after it.
 #[test]
 fn transactions_by_themselves_have_their_timeout() {
     let server = server();
@@ -275,7 +275,7 @@ fn who_does_not_log_in_in_time_is_closed() {
     server.stop();
 }
 
-/// Those who only connect take places, and no more than there are: storage keeps its descriptors.
+/// Connections that send nothing take places, and no more than there are: storage keeps its descriptors.
 #[cfg(target_os = "linux")]
 #[test]
 fn idle_connections_take_no_descriptors_from_storage() {
@@ -285,7 +285,7 @@ fn idle_connections_take_no_descriptors_from_storage() {
     let mut raw = Raw::connect(address);
     raw.simple("CREATE TABLE t (id INT PRIMARY KEY, a TEXT)");
     let mut idle: Vec<Raw> = (0..OPEN_FILES + 50).map(|_| Raw::open(address)).collect();
-    // The last has no place, and is told so before it says anything.
+    // The last has no place, and gets an error before it sends anything.
     let last = idle.last_mut().expect("there are some").answer();
     assert_eq!(
         (last.sqlstate().as_str(), last.field(b'S').as_str()),
@@ -338,9 +338,9 @@ fn a_full_server_takes_requests_to_cancel() {
                     pid.to_be_bytes(),
                     secret.to_be_bytes(),
                 ];
-                // Who is turned away at once may be gone.
+                // A client that is turned away at once may be gone.
                 let _ = other.try_send(&framed(None, &body.concat()));
-                // It is told nothing, or that even places to spare are taken.
+                // It gets nothing, or that even the spare places are taken.
                 let told = other.answer();
                 assert!(matches!(told.sqlstate().as_str(), "" | "53300"), "{told:?}");
             }

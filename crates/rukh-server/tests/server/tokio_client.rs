@@ -295,7 +295,7 @@ fn a_statement_is_cancelled() {
             }
         };
         assert_eq!(row.get::<_, i64>(0), 1);
-        // A statement tells what it takes and gives; a type by name too.
+        // A statement describes its parameters and columns; a type by name too.
         let statement = client
             .prepare("SELECT relname, oid, 1.5::numeric(4,2) FROM pg_class WHERE relkind = $1")
             .await?;

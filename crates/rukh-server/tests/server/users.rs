@@ -265,7 +265,7 @@ fn definitions_need_ownership() {
             .as_deref(),
         Some("2BP01")
     );
-    // Who may read a view reads what its owner may, and not the table itself.
+    // A reader of a view reads what its owner may, and not the table itself.
     let mut reader = connect_as(&database, "w");
     run(&mut reader, "SELECT * FROM v");
     assert_eq!(
@@ -446,7 +446,7 @@ fn users_log_in_with_their_password() {
     server.stop();
 }
 
-/// A user who is not there is asked with a salt that stays the same, as one who is.
+/// An unknown user gets a salt that stays the same, as a known one does.
 #[test]
 fn users_who_are_not_there_look_like_others() {
     let database = database(&["CREATE USER u PASSWORD 'x'"]);
@@ -546,7 +546,7 @@ fn other_machines_need_users() {
     assert!(open(database(&["CREATE ROLE r"])).is_err());
     let server = open(database(&["CREATE USER u PASSWORD 'x'"])).expect("somebody can log in");
     server.stop();
-    // Without users, whoever connects from this machine is an administrator.
+    // Without users, every connection from this machine is an administrator's.
     let server = server_with(Config::default());
     let mut raw = Raw::connect(server.address());
     assert_eq!(

@@ -42,7 +42,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) predicates: &'a [Predicate],
     /// Columns read.
     pub(crate) columns: &'a [ColumnId],
-    /// Order asked for.
+    /// The wanted order.
     pub(crate) order: &'a [OrderKey],
     /// Most rows needed, or groups.
     pub(crate) limit: Option<u64>,

@@ -17,8 +17,8 @@ use rukh_error::SqlError;
 
 /// Ends the running statement of a session from another thread.
 ///
-/// A statement forgets the requests that came before it began. Whoever tells others that something runs before it has begun
-/// arms the handle first: a request of these others is not forgotten then.
+/// A statement forgets the requests that came before it began. A caller that announces a statement before it has begun
+/// arms the handle first: a request that follows is not forgotten then.
 #[derive(Clone, Debug, Default)]
 pub struct CancelHandle {
     asked: Arc<AtomicBool>,

@@ -236,7 +236,7 @@ pub(crate) fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementCo
     }
 }
 
-/// Tells which rows of a scan matter, if not all do.
+/// Returns which rows of a scan matter, if not all do.
 fn tell_first(node: &mut Node, exec: &ScanExec) {
     let told = exec.first_texts();
     let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
@@ -248,7 +248,7 @@ fn tell_first(node: &mut Node, exec: &ScanExec) {
     }
 }
 
-/// Tells what a scan is narrowed by while it runs, and, once it ran, what it came to read.
+/// Prints what a scan is narrowed by while it runs, and, once it ran, what it came to read.
 fn tell_run_time(node: &mut Node, exec: &ScanExec, context: &StatementContext, asked: Asked) {
     let told = exec.run_time_texts();
     let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
@@ -309,7 +309,7 @@ fn is_plumbing(name: &str) -> bool {
 }
 
 /// Leaves out of an operator's description how its work is spread over threads, which differs between
-/// machines, the positions of columns: `sort expr=[a@1 ASC]` becomes `sort expr=[a ASC]`; and what tells twins apart
+/// machines, the positions of columns: `sort expr=[a@1 ASC]` becomes `sort expr=[a ASC]`; and what distinguishes twins
 /// that have one name (`output_names`).
 fn without_threads(detail: &str) -> String {
     let parts = detail.split(", ").filter(|part| {

@@ -31,7 +31,7 @@ pub struct Rows {
     pending: VecDeque<Vec<Datum>>,
     /// The transaction block that an error aborts.
     block: Option<Aborted>,
-    /// Tells of the statement, should it turn out to be slow.
+    /// Logs the statement, should it turn out to be slow.
     watch: Option<Watch>,
     /// Counts what the statement has cost, when it is over.
     counting: Option<Counting>,
@@ -143,7 +143,7 @@ impl Rows {
     /// Lets the statement be counted when it is over.
     pub(crate) fn count_by(&mut self, counting: Option<Counting>) {
         self.counting = counting;
-        // A row that was read by its key is at hand before anybody asks for it.
+        // A row that was read by its key is there before the client takes it.
         if let Some(counting) = &mut self.counting {
             counting.rows += self.pending.len() as u64;
         }

@@ -52,7 +52,7 @@ impl SlowLog {
     }
 
     fn write(&self, entry: &str) {
-        // A log that cannot be written must not fail the statement it tells of.
+        // A log that cannot be written must not fail the statement it logs.
         let _ = match &self.file {
             Some(file) => file.lock().write_all(entry.as_bytes()),
             None => std::io::stderr().write_all(entry.as_bytes()),

@@ -1,7 +1,7 @@
 //! `information_schema`, and a little of `pg_catalog`: definitions as tables that can be queried.
 //!
 //! The tables are made from the statement's own catalog when a query names them. They have the columns
-//! that clients read; `statistics` tells of indexes, element by element, as MySQL's table of that name.
+//! that clients read; `statistics` lists indexes, element by element, as MySQL's table of that name.
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use rukh_catalog::Sequence;
 use rukh_engine::{Engine, SequenceState};
 use rukh_error::SqlError;
 
-/// Whether a sequence has given nothing since it was made, set or restarted. Where that was not stored yet, by a program
-/// before, it is told by the number that it begins with.
+/// Whether a sequence has given nothing since it was made, set or restarted. Where an older program did not
+/// store that, its next number is compared with the first.
 pub(crate) fn is_fresh(sequence: &Sequence, state: SequenceState) -> bool {
     state.is_set || state.next == Some(sequence.start)
 }

@@ -191,7 +191,7 @@ pub(crate) fn register(state: &mut SessionState, sequences: &Arc<Sequences>) {
 
 /// Returns the name of the sequence that a stored default takes numbers from.
 pub(crate) fn sequence_of_default(sql: &str) -> Option<String> {
-    // Most defaults are told without a parser.
+    // Most defaults are recognised without a parser.
     if !sql.starts_with("nextval(") {
         return None;
     }

@@ -20,7 +20,7 @@ use rukh_syntax::{quoted, quoted_string};
 
 /// Returns one row per table or view: schema, name, kind, how many columns and indexes it has, and its layout.
 ///
-/// The layout of a columnar table tells its blocks, changes and size, as the state of a columnar index does; that of a table whose rows are
+/// The layout of a columnar table shows its blocks, changes and size, as the state of a columnar index does; that of a table whose rows are
 /// lost says so.
 pub(crate) fn tables(
     catalog: &Catalog,
@@ -59,7 +59,7 @@ pub(crate) fn tables(
 
 /// Returns one row per index of a table, or of all tables.
 ///
-/// The state of a columnar index tells its blocks, changes and size, too.
+/// The state of a columnar index shows its blocks, changes and size, too.
 pub(crate) fn indexes(
     catalog: &Catalog,
     builds: &[BuildProgress],

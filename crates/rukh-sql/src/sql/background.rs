@@ -3,7 +3,7 @@
 //! It wakes every [`NAP`], looks for tables whose statistics are no longer true (`Engine::stale_tables`),
 //! and analyzes one after another, on a snapshot, beside readers and writers. It works half of the time
 //! only, and leaves a table alone for ten times as long as it took, so that a table that changes all the
-//! time costs a tenth of a core at most. It ends with the database: whoever drops the last session waits
+//! time costs a tenth of a core at most. It ends with the database: the drop of the last session waits
 //! for it, some thousand rows at most.
 //!
 //! A plan depends on statistics alone, so this changes plans when it has run and at no other time.

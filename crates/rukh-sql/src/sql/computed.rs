@@ -150,7 +150,7 @@ impl Computed {
         Ok(computed)
     }
 
-    /// Tells for which rows of a batch a condition is true.
+    /// Returns for which rows of a batch a condition is true.
     pub(crate) fn holds(
         &self,
         session: &mut Session,

@@ -385,7 +385,7 @@ impl Session {
                     index.name
                 );
                 self.notice(Notice {
-                    hint: Some("Fill it anew with ALTER INDEX … REBUILD.".to_string()),
+                    hint: Some("Fill it again with ALTER INDEX … REBUILD.".to_string()),
                     ..Notice::warning(message)
                 });
             }

@@ -99,7 +99,7 @@ impl Session {
         Ok(())
     }
 
-    /// Lets go of a statement with a name; nothing happens if there is none.
+    /// Removes a statement with a name; nothing happens if there is none.
     pub fn forget_prepared(&mut self, name: &str) {
         self.kept.statements.remove(name);
     }
@@ -138,13 +138,13 @@ impl Session {
         Ok((prepared, params))
     }
 
-    /// Tells what EXECUTE gives.
+    /// Describes the columns of EXECUTE.
     pub(crate) fn describe_executed(&mut self, name: &Name) -> Result<Arc<Description>, SqlError> {
         let KeptPrepared { prepared, types } = self.kept.statement(name)?;
         self.describe(&prepared, &types)
     }
 
-    /// Tells the columns of a cursor's rows.
+    /// Returns the columns of a cursor's rows.
     pub(crate) fn cursor_schema(&mut self, name: &Name) -> Result<SchemaRef, SqlError> {
         Ok(self.kept.cursor(name)?.lock().rows.schema())
     }
@@ -194,7 +194,7 @@ impl Session {
         let mut cursor = shared.lock();
         let backward = || {
             SqlError::statement("55000", "cursor can only scan forward")
-                .with_hint("Declare the cursor anew to read from the beginning.")
+                .with_hint("Declare the cursor again to read from the beginning.")
         };
         let (passed, wanted) = match rows {
             FetchedRows::Next(rows) => (0, rows),

@@ -1,4 +1,4 @@
-//! BACKUP, CHECKPOINT, COMPACT, VACUUM, and what SHOW STATS tells of storage.
+//! BACKUP, CHECKPOINT, COMPACT, VACUUM, and what SHOW STATS shows of storage.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;

@@ -9,7 +9,7 @@
 //! A statement is taken when it says nothing but these: `column = constant` for each column of the primary
 //! key, the constant being of the column's type or a literal in quotes of its input syntax, and new values
 //! that are constants or an integer column plus or minus a constant. Everything else, and whatever would be
-//! an error, goes the general way, which gives the same rows and tells what is wrong. It matters because
+//! an error, goes the general way, which gives the same rows and the error. It matters because
 //! writers run one after the other, and planning takes ten times as long as the write.
 
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl PointWrite {
         Ok(match write.add(&self.table, &self.key, &amounts)? {
             AddOutcome::Done => Some(1),
             AddOutcome::NoRow => Some(0),
-            // The general way tells what is wrong.
+            // The general way returns the error.
             AddOutcome::OutOfRange => None,
         })
     }

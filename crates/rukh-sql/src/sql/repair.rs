@@ -14,7 +14,7 @@ pub fn repair(source: &dyn KvStore, target: Arc<dyn KvStore>) -> Result<Repair, 
 }
 
 /// Makes an error of a store that could not be opened for a damaged log; `salvaged` has what can be read of it, if that
-/// could be opened, and tells whose the storage is.
+/// could be opened, and names the owner of the storage.
 pub fn damaged_log(error: KvError, salvaged: Option<&dyn KvStore>) -> SqlError {
     let owner = match (&error, salvaged) {
         (
@@ -25,9 +25,9 @@ pub fn damaged_log(error: KvError, salvaged: Option<&dyn KvStore>) -> SqlError {
         ) => rukh_engine::owner_of_storage(store, table).ok().flatten(),
         _ => None,
     };
-    let told = SqlError::from(error);
+    let error = SqlError::from(error);
     match owner {
-        Some(owner) => told.with_detail(format!("That is {owner}.")),
-        None => told,
+        Some(owner) => error.with_detail(format!("That is {owner}.")),
+        None => error,
     }
 }

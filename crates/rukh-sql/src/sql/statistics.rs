@@ -26,7 +26,7 @@ pub(crate) fn analyze(session: &Session, table: &Table) -> Result<(), SqlError> 
 /// Analyzes a table after a load, if the rows loaded are many beside those that its statistics know of:
 /// more than 1,000 and a fifth.
 ///
-/// The rows are there whatever becomes of it: if it fails or is cancelled, a notice tells.
+/// The rows are there whatever becomes of it: if it fails or is cancelled, a notice says so.
 pub(crate) fn analyze_after_load(session: &mut Session, table: &Table, loaded: u64) {
     let known = session
         .engine()

@@ -1,6 +1,6 @@
 //! Walks over syntax trees: [`Walk::walk`] reads a tree, [`WalkMut::walk_mut`] changes it.
 //!
-//! The parser's own `Visit::visit` is compiled anew, for every kind of node, with every visitor it is
+//! The parser's own `Visit::visit` is compiled again, for every kind of node, with every visitor it is
 //! given: some twenty thousand functions a visitor. These walks are compiled once. They hand the parser one
 //! visitor, which calls the real one through a trait object, and take what the real one breaks with to the
 //! caller past the parser.

@@ -247,10 +247,10 @@ impl Options {
     }
 }
 
-/// What may not separate fields of text: it could not be told from what a backslash guards.
+/// What may not separate fields of text: it would look like what a backslash guards.
 const TEXT_DELIMITERS_NOT: &[u8] = b"\\.abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Tells the format from the end of a file's name; CSV if that says nothing.
+/// Returns the format from the end of a file's name; CSV if that says nothing.
 fn format_of(file: &str) -> CopyFormat {
     let extension = file
         .rsplit_once('.')

@@ -26,7 +26,7 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, Stateme
     reader.accept(&["only"]);
     let table = reader.object_name()?;
     let columnar = reader.accept(&["using"]) && is_columnar(reader, "btree")?;
-    // The order of a columnar index is that of the primary key unless told.
+    // The order of a columnar index is that of the primary key by default.
     let elements = match columnar && *reader.peek_at(0) != Token::LParen {
         true => Vec::new(),
         false => reader.parenthesised(index_element)?,

@@ -1,4 +1,4 @@
-//! Statements of people who run a database.
+//! Statements of operators: BACKUP, CHECK, COMPACT and the like.
 //!
 //! ```text
 //! BACKUP DATABASE TO 'directory' [KEEP n]

@@ -1,7 +1,7 @@
 //! WITH whose queries write: `WITH moved AS (DELETE FROM a RETURNING *) INSERT INTO b SELECT * FROM moved`.
 //!
 //! Each query that writes becomes a statement of its own, which has the queries before it as its WITH. To those behind
-//! it its rows are a table at hand: `moved` stands for `SELECT * FROM` a name that nobody writes ([`rows_name`]).
+//! it its rows are a table in memory: `moved` stands for `SELECT * FROM` a name that no statement can write ([`rows_name`]).
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Endings of names that nobody types and nobody is shown: what tells columns and relations of one name apart.
+//! Endings of names that are neither typed nor shown: they distinguish columns and relations of one name.
 
 /// Begins the part of a column name that is not shown; no keyboard types it.
 pub const HIDDEN: char = '\u{2063}';

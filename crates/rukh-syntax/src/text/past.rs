@@ -7,7 +7,7 @@
 //! | `FOR SYSTEM_TIME BETWEEN a AND b`     | `FOR SYSTEM_TIME AS OF "…between" BETWEEN a AND b` |
 //! | `FOR SYSTEM_TIME ALL`                 | `FOR SYSTEM_TIME AS OF "…all"`           |
 //!
-//! The names in quotes are such as nobody writes. [`Period`] reads them back.
+//! The names in quotes are such as no statement has. [`Period`] reads them back.
 
 use sqlparser::ast::{Expr, TableVersion};
 use sqlparser::keywords::Keyword;
@@ -15,7 +15,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hidden_names::HIDDEN;
 
-/// The time that FOR SYSTEM_TIME speaks of.
+/// The period of FOR SYSTEM_TIME.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Period<'a> {
     /// AS OF.

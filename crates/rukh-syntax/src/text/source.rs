@@ -131,7 +131,7 @@ impl<'a> Source<'a> {
             .map_or(self.sql.len(), |(at, _)| at)
     }
 
-    /// Returns what a token becomes, or `None` if it stays; `junk` tells that a word or number
+    /// Returns what a token becomes, or `None` if it stays; `junk` means that a word or number
     /// follows without a blank.
     fn settle(&self, token: &TokenWithSpan, junk: bool) -> Result<Option<Token>, StatementError> {
         let placed = |error: StatementError| error.at(self.position(token));

@@ -58,7 +58,7 @@ impl Cut {
     }
 }
 
-/// The token before the one that is looked at, as far as it tells what a literal means.
+/// The token before the one that is looked at, as far as a literal's meaning depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// An operator, a comma, a parenthesis that opens, or a word that an operand may follow.

@@ -155,9 +155,9 @@ pub enum Computed {
 pub enum IndexAction {
     /// RENAME TO.
     RenameTo(Name),
-    /// REBUILD: fills the index anew.
+    /// REBUILD: fills the index again.
     Rebuild,
-    /// DISABLE: empties the index; nobody reads or maintains it.
+    /// DISABLE: empties the index, which is neither read nor maintained then.
     Disable,
     /// ENABLE: fills the index unless it is Ready.
     Enable,

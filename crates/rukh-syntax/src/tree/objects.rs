@@ -62,7 +62,7 @@ impl AlterSequenceStatement {
     }
 }
 
-/// Where a sequence begins anew.
+/// Where a sequence restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// RESTART: where it began first.

@@ -81,7 +81,7 @@ pub struct RoleOptions {
     pub valid_until: Option<Name>,
 }
 
-/// A password: it shows itself to nobody.
+/// A password: it is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
 

@@ -110,7 +110,7 @@ pub enum Statement {
     Truncate {
         /// Tables to empty, at least one.
         tables: Vec<ObjectName>,
-        /// RESTART IDENTITY: whether their sequences begin anew.
+        /// RESTART IDENTITY: whether their sequences restart.
         restart: bool,
     },
     /// EXPLAIN.

@@ -77,7 +77,7 @@ pub enum Step {
     CreateIndex,
     /// Drops the second index, if it is there.
     DropIndex,
-    /// Fills the first index anew.
+    /// Fills the first index again.
     RebuildIndex,
     /// Changes rows, and between the statements some that are undone.
     Transaction(Vec<Step>),

@@ -308,7 +308,7 @@ fn group_names(table: &RandomTable, random: &mut StdRng) -> String {
     table.names(&columns)
 }
 
-/// What stands before and behind an IN: most often nothing, else what tells whether it is NULL or false.
+/// What stands before and behind an IN: most often nothing, else what shows whether it is NULL or false.
 fn place_of_in(table: &RandomTable, random: &mut StdRng) -> (&'static str, String) {
     let columns = table.all_columns();
     let other = columns.choose(random).expect("there are columns");

@@ -97,7 +97,7 @@ impl RandomTable {
         format!("CREATE TABLE t ({columns}, PRIMARY KEY ({key})){}", self.options)
     }
 
-    /// Returns the definition for PostgreSQL: columns only. What must be unique is asked for with
+    /// Returns the definition for PostgreSQL: columns only. Uniqueness is checked by
     /// [`RandomTable::duplicates_sql`] when a statement is done.
     pub fn create_heap_sql(&self) -> String {
         format!(

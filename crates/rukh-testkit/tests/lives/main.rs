@@ -529,7 +529,7 @@ fn text_sql(text: Option<&str>) -> String {
 }
 
 /// Writes a second of the test as timestamp, in a future that no clock of a machine has reached: a database that is
-/// opened again goes by that until it is told another time, and what it sees as dead stays so.
+/// opened again keeps that time until it is set to another, and what it sees as expired stays so.
 fn time(second: i64) -> String {
     let second = second + 100_000;
     format!(

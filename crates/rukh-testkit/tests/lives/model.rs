@@ -58,7 +58,7 @@ pub struct Model {
     pub has_x: bool,
 }
 
-/// What `x` is in rows that were there before it, and where nobody says.
+/// The value of `x` in rows that were there before it, by default.
 pub const DEFAULT_X: i64 = 7;
 
 impl Model {

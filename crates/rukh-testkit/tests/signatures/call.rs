@@ -330,7 +330,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the types of parameters, the query that asks for it with them, and their values; `None` of what is asked of rows, and of
+    /// Returns the types of parameters, the query that has them, and their values; `None` for a call on rows, and for
     /// what has no argument that is a parameter. Texts and UUIDs are constants: as parameters they have no type of their own.
     pub fn prepared(&self) -> Option<[String; 3]> {
         if !self.is_scalar() {

@@ -2,7 +2,7 @@
 //! value, type and SQLSTATE, on edge values.
 //!
 //! The catalog is the generator: each case is one of its signatures, with values drawn by a seed; some of the arguments get a type
-//! that the signature does not have, or none. The call is asked with constants, with columns and with parameters, and of the columns of a table, in its
+//! that the signature does not have, or none. The call is run with constants, with columns and with parameters, and of the columns of a table, in its
 //! conditions and indexes (`stored.rs`). `RUKH_CASES` says how many cases, `RUKH_SEED` which; `RUKH_REPORT` names a directory for lists of all that differs.
 //!
 //! What is known to differ is in `known.txt` and `known_stored.txt`, a line each: what differs, of which call (`*` is anything), and why.
@@ -103,7 +103,7 @@ fn calls_give_what_postgresql_gives() {
     }
 }
 
-/// What differs: how, the call, and what was asked and said each time.
+/// What differs: how, the call, and the statements with their answers.
 type Found = BTreeMap<(Difference, String), Vec<String>>;
 
 /// Counts what is the same, and what differs and is known to.

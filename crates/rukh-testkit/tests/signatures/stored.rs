@@ -77,8 +77,8 @@ impl Stored {
 
 /// Asks the statements of both databases; returns what differs: of the index, and first of all else.
 ///
-/// Where both refuse a value, each may do so for another row, and nothing says of which rows a condition must be computed: then no more is
-/// asked.
+/// Where both refuse a value, each may do so for another row, and nothing says of which rows a condition must be computed: then the rest
+/// is left out.
 fn asked(
     rukh: &mut Client,
     postgres: &mut PostgresDatabase,

@@ -7,7 +7,7 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_kv::{KvStore, MemoryStore, RocksOptions, RocksStore};
 use std::collections::BTreeMap;
 
-/// A columnar table of two numbers, with nothing folded by those who write; blocks have 16 rows.
+/// A columnar table of two numbers whose writers fold nothing; blocks have 16 rows.
 fn engine(store: Arc<dyn KvStore>) -> (Engine, Arc<Table>) {
     let engine = Engine::open(store, Arc::new(NoFunctions), false).unwrap();
     engine.set_block_rows(16);
@@ -109,7 +109,7 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
         let old = engine.snapshot();
         let made = first_step(&engine, &table);
         assert_eq!(made.step.folded.len(), 60);
-        // A new row between two, one of those folded anew, and one that is gone.
+        // A new row between two, one of those folded again, and one that is gone.
         upsert(&engine, &table, [(105, 1), (400, 1)].into_iter());
         let mut write = engine.begin().unwrap();
         write.delete(&table, vec![row(500, 0)]).unwrap();
@@ -128,7 +128,7 @@ fn what_others_write_meanwhile_stays_among_what_goes_as_a_range() {
         assert_eq!(rows(&engine, &table), expected);
         assert_eq!(debt(&engine, &table).delta_rows, 3);
         assert!(engine.check_table(table.id, &NoProgress).unwrap().is_clean());
-        // Keys of the range are free for who comes later, and the step is not done twice.
+        // Keys of the range are free for later writes, and the step is not done twice.
         upsert(&engine, &table, [(110, 2), (115, 2)].into_iter());
         assert!(!apply(&engine.inner, &made).unwrap());
         assert_eq!(repack(&engine, &table), 5);
@@ -236,7 +236,7 @@ fn rows_behind_all_others_leave_full_blocks_as_they_are() {
     repack(&engine, &table);
     let after = heads(&engine, &table);
     assert_eq!((after.len(), &after[..2]), (4, &before[..]));
-    // A few rows join the last block, and changes among its rows make it anew.
+    // A few rows join the last block, and changes among its rows make it again.
     upsert(&engine, &table, (64..67).map(|key| (key, 0)));
     repack(&engine, &table);
     let joined = heads(&engine, &table);

@@ -44,7 +44,7 @@ impl ColumnarCursor {
         })
     }
 
-    /// Has blocks whose rows are all wanted tell totals of these columns in place of their rows, where they need not be read
+    /// Has blocks whose rows are all wanted give totals of these columns in place of their rows, where they need not be read
     /// for it. To be called before the first batch, with places of columns that are given out.
     pub fn total(&mut self, wanted: Vec<TotalWanted>) {
         self.blocks.total(wanted);
@@ -56,12 +56,12 @@ impl ColumnarCursor {
         self.blocks.code(columns);
     }
 
-    /// Returns the totals of all blocks that told them; `None` if none were asked for.
+    /// Returns the totals of all blocks that were answered by their heads; `None` if the request has none.
     pub fn totals(&self) -> Result<Option<BlockTotals>, EngineError> {
         self.blocks.totals()
     }
 
-    /// Reads the next entries, about as many as asked for, in key order or its reverse; `None` at the end.
+    /// Reads the next entries, about `rows` of them, in key order or its reverse; `None` at the end.
     pub fn next_batch(&mut self, rows: usize) -> Result<Option<ColumnBatch>, EngineError> {
         self.blocks.take_batch(rows)
     }

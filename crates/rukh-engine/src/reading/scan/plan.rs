@@ -260,7 +260,7 @@ pub(super) enum Place<'a> {
     Vectors { batch: &'a ColumnBatch, row: usize },
 }
 
-/// A row under the scan's cursor: columns decode when they are asked for.
+/// A row under the scan's cursor: columns decode on demand.
 pub struct RowView<'a> {
     pub(super) plan: &'a Plan,
     pub(super) columns: &'a [Access],
@@ -268,12 +268,12 @@ pub struct RowView<'a> {
 }
 
 impl RowView<'_> {
-    /// Returns the datum of the `i`-th column asked for.
+    /// Returns the datum of the `i`-th requested column.
     ///
     /// Fails with [`EngineError::Corruption`] that names the table or index and the key.
     ///
     /// # Panics
-    /// If the scan asked for fewer columns.
+    /// If the scan has fewer columns.
     #[inline]
     pub fn datum(&self, i: usize) -> Result<DatumRef<'_>, EngineError> {
         let codec = &*self.plan.codec;

@@ -1,4 +1,4 @@
-//! Reads of one row by its whole key, and of the rows of a short key prefix: prepared once, asked often.
+//! Reads of one row by its whole key, and of the rows of a short key prefix: prepared once, run often.
 //!
 //! A scan comes to the same rows. What it prepares for each question, this prepares once for all of them: where
 //! the columns are, which families are read.
@@ -20,11 +20,11 @@ use std::sync::atomic::AtomicBool;
 /// Reads columns of rows by whole keys, or by prefixes of them.
 pub struct PointReader {
     plan: Plan,
-    /// The values of family 0 that are asked for.
+    /// The requested values of family 0.
     ordinals: Arc<[usize]>,
-    /// The slots of blocks that have them, of a columnar table of which nothing else is asked for than what is in blocks.
+    /// The slots of blocks that have them, of a columnar table whose blocks have all requested columns.
     slots: Option<Vec<usize>>,
-    /// Of such a table, the slots that have the columns asked for, in their order.
+    /// Of such a table, the slots that have the requested columns, in their order.
     shown: Option<Vec<usize>>,
 }
 
@@ -133,7 +133,7 @@ impl PointReader {
         Ok((Some(row), counters))
     }
 
-    /// Makes a row of its key and the values asked for, in the order of their ordinals.
+    /// Makes a row of its key and the requested values, in the order of their ordinals.
     fn row_of(
         &self,
         key: &[u8],
@@ -163,7 +163,7 @@ impl PointReader {
         Ok(row)
     }
 
-    /// Whether the rows of a prefix are read by one scan that gives all columns asked for, so that
+    /// Whether the rows of a prefix are read by one scan that gives all requested columns, so that
     /// [`PointReader::read_prefix`] serves, with [`crate::Engine::latest`] as well as with a snapshot.
     pub fn is_single_scan(&self) -> bool {
         !self.plan.batched && self.plan.codec.key.salt().is_none()

@@ -1,4 +1,4 @@
-//! What a scan is asked for.
+//! The request of a scan.
 
 use crate::EngineError;
 use crate::columnar::{ColumnTest, FirstRows};
@@ -33,7 +33,7 @@ pub struct ScanRequest {
     pub source: Source,
     /// The key ranges to read, sorted and disjoint.
     pub ranges: Vec<KeyRange>,
-    /// The test on raw key bytes; in a UNIQUE index it may speak of the declared elements only.
+    /// The test on raw key bytes; in a UNIQUE index it may test the declared elements only.
     pub masked: MaskedCompare,
     /// Whether rows come in descending order.
     pub reverse: bool,

@@ -62,7 +62,7 @@ impl Snapshot {
         Ok((counters.rows, counters))
     }
 
-    /// Starts a scan of a columnar index that gives out its columns as vectors; all columns asked for
+    /// Starts a scan of a columnar index that gives out its columns as vectors; all requested columns
     /// must be in the index.
     ///
     /// Fails as [`Snapshot::scan`] does, and on an index that is not columnar. `masked`, `limit` and `entry_filter` of the request are not looked at.

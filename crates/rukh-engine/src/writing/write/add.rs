@@ -37,7 +37,7 @@ type Operands = SmallVec<[Option<Vec<u8>>; 2]>;
 /// What is done to a row that is not read.
 pub(super) struct PendingMerge {
     operands: Operands,
-    /// Whether it does more than add, so that others who do the same conflict with it.
+    /// Whether it does more than add, so that other additions conflict with it.
     changes: bool,
 }
 
@@ -57,7 +57,7 @@ impl Write {
         let Ok(codec) = self.snapshot.definitions.codec(table.id) else {
             return false;
         };
-        // What a row has in another family is written if the row is new, which nobody knows, unless the
+        // What a row has in another family is written if the row is new, which is unknown, unless the
         // family has an entry of every row.
         let is_settled = |family: &FamilyCodec| {
             let is_required = |at: &usize| !table.columns[*at].nullable;
@@ -184,7 +184,7 @@ impl Write {
     ) -> Result<(), EngineError> {
         for (table, merges) in &self.merges {
             let codec = self.snapshot.definitions.codec(*table)?;
-            // Nobody knows which of them are new; so it is with rows that are put blindly.
+            // It is unknown which of them are new; so it is with rows that are put blindly.
             let changes = merges.values().filter(|merge| merge.changes).count();
             *grown.entry(*table).or_default() += changes as i64;
             for (key, merge) in merges {

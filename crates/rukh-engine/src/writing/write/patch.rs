@@ -2,7 +2,7 @@
 //!
 //! `UPSERT INTO t (key, a) VALUES …` leaves the other columns of a row alone, or makes a row of their defaults. Where
 //! neither index, rule, lifetime nor history depends on the row, both are one operand (`counter`): what to do with a row that is
-//! there, and the row if there is none. Whether it is there is never asked.
+//! there, and the row if there is none. Whether it is there is never read.
 
 use super::{Write, row_key};
 use crate::forms::codec::FamilyCodec;
@@ -20,8 +20,8 @@ impl Write {
     ///    With `CHECK (a < b)`, `UPSERT (k, a)` must read `b`.
     /// 2. The row is one if there is none: its other columns may be as they are given. `b NOT NULL` without a default lets
     ///    the statement pass only where there is a row.
-    /// 3. Each family has an entry of every row, or none of this one whether the row is new or not. Nobody
-    ///    knows else which entries come and go.
+    /// 3. Each family has an entry of every row, or none of this one whether the row is new or not. Otherwise it is unknown
+    ///    which entries come and go.
     ///
     /// For all rows of a statement the answer is the same: what it does not name are defaults.
     pub(super) fn can_patch(&self, maintainer: &Maintainer, named: &[ColumnId], rows: &[Row]) -> bool {

@@ -7,7 +7,7 @@ use rukh_syntax::Name;
 use crate::exec::rows::Aborted;
 use crate::exec::session_settings::settings::Settings;
 
-/// Where a session stands, as PostgreSQL tells its clients.
+/// Where a session stands, as PostgreSQL reports it to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// Not in a transaction block.

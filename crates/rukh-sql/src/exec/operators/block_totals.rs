@@ -1,9 +1,9 @@
-//! `count(*)`, `count(a)`, `min(a)` and `max(a)` over all rows of a columnar scan: blocks whose rows are all wanted tell them
+//! `count(*)`, `count(a)`, `min(a)` and `max(a)` over all rows of a columnar scan: blocks whose rows are all wanted give them
 //! by their heads, and only the rows of others are read.
 //!
 //! | block                                                          | is      |
 //! |----------------------------------------------------------------|---------|
-//! | all its rows pass the conditions, as its smallest and greatest values prove, and its head tells all that is asked | told |
+//! | all its rows pass the conditions, as its smallest and greatest values prove, and its head has all wanted totals | answered by its head |
 //! | none of its rows can pass                                      | pruned  |
 //! | some may pass, it has changes among its rows, or lies across an end of the range; a text has only its beginning in the head | read |
 //!
@@ -67,7 +67,7 @@ impl PhysicalOptimizerRule for BlockTotals {
     }
 }
 
-/// Returns what does the work of a node, if that is an aggregate over all rows which blocks can tell.
+/// Returns what does the work of a node, if that is an aggregate over all rows which blocks can answer.
 ///
 /// The rows of a scan by one thread are spread over others before they are aggregated; those that are left are not worth it.
 fn told_by_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<BlockTotalsExec>> {
@@ -244,7 +244,7 @@ impl ExecutionPlan for BlockTotalsExec {
     }
 }
 
-/// Returns what is asked of each column.
+/// Returns the wanted totals of each column.
 fn wanted(asked: &[Asked]) -> Vec<TotalWanted> {
     let mut wanted: Vec<TotalWanted> = Vec::new();
     for one in asked {

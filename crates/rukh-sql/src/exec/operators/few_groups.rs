@@ -1,7 +1,7 @@
 //! GROUP BY of a columnar scan whose groups are known to be few: the partial aggregate of each thread.
 //!
 //! DataFusion hashes and compares the columns that rows are grouped by, all of them for each row. Here each column's values get
-//! numbers in the order in which they are seen, and so do pairs of numbers, until one number tells the group:
+//! numbers in the order in which they are seen, and so do pairs of numbers, until one number identifies the group:
 //!
 //! | column a | column b | number of a | number of b | of both: the group |
 //! |----------|----------|-------------|-------------|--------------------|

@@ -1,7 +1,7 @@
 //! ORDER BY … LIMIT over computed columns: rows are sorted first, and columns computed of those that are left.
 //!
 //! DataFusion computes the select list and sorts after it, of all rows. PostgreSQL computes what the sort does not
-//! need after it, and so do we: of ten rows, not of ten million, and the scan below is asked for the first rows
+//! need after it, and so do we: of ten rows, not of ten million, and the scan below reads the first rows
 //! without a projection in between.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 
 /// Moves projections above the sorts of a few rows. Runs behind the rule that pushes projections down, and before
-/// sorts tell those below which rows they still want.
+/// sorts pass to those below which rows they still want.
 #[derive(Debug)]
 pub(crate) struct LateColumns;
 

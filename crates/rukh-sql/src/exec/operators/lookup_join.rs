@@ -3,7 +3,7 @@
 //! Some rows of the outer side are taken at a time, the rows of the inner side that have one of their keys
 //! are read ([`LookupSide`]), and these two are joined by hash as DataFusion does it: duplicates, NULLs,
 //! further conditions and rows without a partner come out as in any other join, since all partners of a
-//! row are at hand. Rows come in the order of the outer side.
+//! row are in memory. Rows come in the order of the outer side.
 //!
 //! Few rows are taken at first, for the sake of LIMIT, and then more, but never so many that what is read
 //! for them would be large.

@@ -1,6 +1,6 @@
 //! A join of two inputs in one order, as DataFusion does it, which says of its own order what is true.
 //!
-//! DataFusion takes it for ordered by one input and then by the other, and sorts the other where that is asked for; see `repeated`.
+//! DataFusion takes it for ordered by one input and then by the other, and sorts the other where that order is wanted; see `repeated`.
 
 use std::fmt;
 use std::sync::Arc;

@@ -135,7 +135,7 @@ fn common_order(join: &HashJoinExec) -> DataFusionResult<Option<Order>> {
         let Some((left, of_right)) = pair else {
             return Ok(None);
         };
-        // DataFusion tells -0.0 from 0.0 where keys do not.
+        // DataFusion distinguishes -0.0 from 0.0 where keys do not.
         if left.data_type(&join.left().schema())?.is_floating() {
             return Ok(None);
         }

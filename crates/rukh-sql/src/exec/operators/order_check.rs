@@ -1,6 +1,6 @@
 //! DataFusion's last check of a plan, which knows an order by its text, too.
 //!
-//! An input has the order that an operator requires if DataFusion can tell how its keys are ordered. It cannot of `abs(i) > 3`: it
+//! An input has the order that an operator requires if DataFusion can derive how its keys are ordered. It cannot of `abs(i) > 3`: it
 //! compares what is known of the values on both sides, of which a function's have no type, and fails. So `ORDER BY abs(i) > 3` was
 //! refused although a sort by that stood right below. Here an order is there as well if the keys of the input are those required.
 

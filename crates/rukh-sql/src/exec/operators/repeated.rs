@@ -10,7 +10,7 @@
 //! apache/datafusion#25052, not mended in 55.)
 //!
 //! So an input whose rows are repeated hides its order from the join, and one whose columns may be made up hides all that is known of it.
-//! DataFusion also sorts the repeated input of a merge where that order is asked for above; merges are
+//! DataFusion also sorts the repeated input of a merge where that order is wanted above; merges are
 //! [`MergeJoinExec`](super::MergeJoinExec) for that.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Tells scans what hash joins, and sorts that keep the first rows only, find out above them while they run, and what
+//! Passes to scans what hash joins, and sorts that keep the first rows only, find out above them while they run, and what
 //! subqueries give that conditions compare with.
 //!
 //! The columns that a join compares are followed down the plan, by position: through projections,
@@ -117,13 +117,13 @@ fn found_out_by(plan: &dyn ExecutionPlan) -> Option<Arc<DynamicFilterPhysicalExp
     found.downcast().ok()
 }
 
-/// Whether a condition compares with what a subquery gives, which is known before the rows are asked for.
+/// Whether a condition compares with the value of a subquery, which is known before the scan starts.
 fn asks_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
     let found = condition.exists(|part| Ok(part.downcast_ref::<ScalarSubqueryExpr>().is_some()));
     found.unwrap_or(false)
 }
 
-/// Makes a filter of a condition that can be evaluated when its scan is asked for rows.
+/// Makes a filter of a condition that can be evaluated when its scan starts.
 fn known_later(condition: &Arc<dyn PhysicalExpr>) -> Arc<DynamicFilterPhysicalExpr> {
     let columns = collect_columns(condition).into_iter();
     let columns = columns.map(|column| Arc::new(column) as Arc<dyn PhysicalExpr>);
@@ -139,14 +139,14 @@ fn spoken_of(filter: &DynamicFilterPhysicalExpr) -> Columns {
     columns.map(|of| (of.index(), column(of.index()))).collect()
 }
 
-/// What is told to scans.
+/// The filters that scans receive.
 struct Told {
     filter: Arc<DynamicFilterPhysicalExpr>,
     by: &'static str,
 }
 
 impl Told {
-    /// Tells the scans that give these columns of a plan.
+    /// Passes it to the scans that give these columns of a plan.
     fn below(
         &self,
         plan: Arc<dyn ExecutionPlan>,

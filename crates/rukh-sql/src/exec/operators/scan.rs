@@ -93,7 +93,7 @@ pub(crate) struct ScanExec {
     among: Arc<Mutex<Option<Among>>>,
 }
 
-/// What a scan is asked for.
+/// The request of a scan.
 struct Ask<'a> {
     /// Positions in the table of the columns given out.
     output: Vec<usize>,
@@ -374,7 +374,7 @@ fn residual_expr(
 
 /// Declares the order of the rows and how many partitions there are.
 ///
-/// The order asked for may name columns that the conditions fix, which the path's own order leaves out.
+/// The wanted order may name columns that the conditions fix, which the path's own order leaves out.
 fn properties(
     path: &AccessPath,
     asked: &[OrderKey],
@@ -392,7 +392,7 @@ fn properties(
         Some(PhysicalSortExpr { expr, options })
     };
     let asked = if path.ordered { asked } else { &[] };
-    // What has no NULL, or no rows at all, is in orders that contradict each other: the one asked for is enough.
+    // A column without NULLs, or without rows, is in orders that contradict each other: the wanted one is enough.
     let differs = |one: &OrderKey| asked.iter().any(|key| key.term == one.term && key != one);
     let is_empty = path.ranges.is_empty() && !asked.is_empty();
     let own = match is_empty || path.order.iter().any(differs) {
@@ -529,7 +529,7 @@ impl ExecutionPlan for ScanExec {
     }
 }
 
-/// One partition, which begins to be read when its first batch is asked for: what operators above find
+/// One partition, which begins to be read with its first batch: what operators above find
 /// out before that narrows it.
 enum Begun {
     Not(Box<ScanExec>, usize),

@@ -1,6 +1,6 @@
 //! ORDER BY and LIMIT over one scan: a path that delivers the order and stops may beat a sort.
 //!
-//! DataFusion sorts what a scan gives and keeps the first rows. Here the planner is asked anew, for the
+//! DataFusion sorts what a scan gives and keeps the first rows. Here the planner plans again, for the
 //! order and the limit together: if the cheapest way is a path in that order, the scan takes it, stops
 //! after so many rows, and the sort goes. Rows in the order of the first columns alone let the sort end early. If a columnar scan stays below a sort, it leaves out blocks that have none of the first rows. Computed columns between sort and scan stay where they are,
 //! as long as none is sorted by.

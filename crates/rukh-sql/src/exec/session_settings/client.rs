@@ -13,7 +13,7 @@ const USER: &str = "rukh";
 /// A setting that a statement asks for: name, value, and whether for the transaction only.
 type Asked = (String, String, bool);
 
-/// Who runs the statements of a session.
+/// The user of a session and its connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     user: Arc<str>,
@@ -55,7 +55,7 @@ impl Identity {
         &self.user
     }
 
-    /// Returns who runs a statement that begins with these settings.
+    /// Returns the user of a statement that begins with these settings.
     pub(crate) fn with(&self, settings: &SharedSettings) -> Client {
         Client {
             user: self.user.clone(),
@@ -65,7 +65,7 @@ impl Identity {
         }
     }
 
-    /// Returns the settings that the last statement asked for, once.
+    /// Returns the changes of settings that the last statement made, once.
     pub(crate) fn take_asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.asked.lock())
     }

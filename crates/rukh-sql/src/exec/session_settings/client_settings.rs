@@ -275,7 +275,7 @@ impl Known {
             None => {
                 let message = format!("parameter \"{}\" can only be {}", self.name, self.default);
                 let error = SqlError::unsupported(message);
-                Err(error.with_detail(format!("The value asked for is \"{value}\".")))
+                Err(error.with_detail(format!("The requested value is \"{value}\".")))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is worth telling beside the answer of a statement.
+//! Messages beside the answer of a statement.
 
 /// A message beside a result: a warning, or a hint that could not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]

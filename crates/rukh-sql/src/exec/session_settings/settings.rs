@@ -26,9 +26,9 @@ pub(crate) struct Methods {
     pub(crate) index_union: bool,
     /// Scans that are narrowed by what joins above them find out.
     pub(crate) runtime_filter: bool,
-    /// Groups of columnar scans told apart by numbers, where they are few.
+    /// Whether groups of columnar scans are numbered, where they are few.
     pub(crate) few_groups: bool,
-    /// Counts, least and greatest values of columnar scans told by the heads of blocks.
+    /// Whether counts, least and greatest values of columnar scans are read from the heads of blocks.
     pub(crate) block_totals: bool,
 }
 
@@ -119,7 +119,7 @@ impl DerefMut for SharedSettings {
 /// What the database was opened with: defaults of sessions, and what none can change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Opened {
-    /// From which duration on a statement is told in the log.
+    /// From which duration on a statement is logged.
     pub(crate) log_min_duration: Option<Duration>,
     /// The memory budget, in bytes.
     pub(crate) memory_bytes: u64,
@@ -169,7 +169,7 @@ const KNOWN: [(&str, &str); 20] = [
     ),
     (
         "enable_fewgroups",
-        "whether groups of columnar scans that are known to be few are told apart by numbers",
+        "whether groups of columnar scans that are known to be few are numbered",
     ),
     (
         "enable_hashjoin",

@@ -1,10 +1,10 @@
-//! The time of a transaction, which `now()` tells.
+//! The time of a transaction, which `now()` returns.
 
 use std::sync::{Arc, OnceLock};
 
 use rukh_engine::Engine;
 
-/// The time at which a transaction was first asked for it; a transaction block asks as it begins.
+/// The time of the first request in a transaction; a transaction block sets it as it begins.
 #[derive(Clone)]
 pub(crate) struct TransactionTime {
     engine: Engine,

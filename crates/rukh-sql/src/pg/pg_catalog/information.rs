@@ -1,4 +1,4 @@
-//! Tables of `information_schema` that tell of rights and constraints, and those that never have rows.
+//! Tables of `information_schema` about rights and constraints, and those that never have rows.
 //!
 //! They are made as those of `pg_catalog` are. What clients ask for most is in `information_schema` itself.
 

@@ -84,8 +84,8 @@ pub(crate) fn acl(source: &Source<'_>, object: u32) -> Cell {
     }
 }
 
-/// Answers `has_table_privilege` and its kin: whether a user, who asks unless it is another one, has one of
-/// the rights in `words` on what `on` stands for. Who owns everything has all of them.
+/// Computes `has_table_privilege` and its kin: whether a user, the current one by default, has one of
+/// the rights in `words` on the object `on`. The owner of everything has all of them.
 pub(crate) fn has_rights(
     source: &Source<'_>,
     user: Option<&Cell>,

@@ -1,7 +1,7 @@
 //! `pg_proc`: the functions that statements may call, as a session has them.
 //!
-//! DataFusion tells what a function takes by its signature, and some of them by nothing but a number of arguments.
-//! Those are shown with arguments of the pseudo-type `"any"`, and give `anyelement` where nothing tells what they
+//! DataFusion describes what a function takes by its signature, and some of them by nothing but a number of arguments.
+//! Those are shown with arguments of the pseudo-type `"any"`, and give `anyelement` where it is not known what they
 //! give. A function is listed once for each list of argument types, at most [`OVERLOADS_MAX`] times.
 
 use std::collections::BTreeSet;
@@ -294,7 +294,7 @@ fn overloads(
 struct Shape {
     arguments: Vec<i64>,
     variadic: bool,
-    /// Types that the function can be asked about; `None` where it cannot.
+    /// Types for which the function can be computed; `None` where it cannot.
     examples: Option<Vec<ArrowType>>,
 }
 

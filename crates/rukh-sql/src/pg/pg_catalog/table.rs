@@ -17,7 +17,7 @@ use datafusion::arrow::datatypes::{
 use rukh_error::SqlError;
 use rukh_functions::types::WIRE_KEY;
 
-/// The type of a column, as far as clients tell it apart.
+/// The type of a column, as far as clients distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Bool,
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// Returns the number of PostgreSQL's type where the values alone do not tell it.
+    /// Returns the number of PostgreSQL's type where the values alone do not show it.
     pub(crate) fn wire(self) -> Option<u32> {
         match self {
             Kind::Oid => Some(26),

@@ -22,7 +22,7 @@ pub struct CopyShape {
 ///
 /// An error may hold an [`SqlError`], which then is the error of the statement.
 pub trait CopyClient {
-    /// Tells the client what follows. Called once, before the other two; whatever is wrong with the
+    /// Announces to the client what follows. Called once, before the other two; whatever is wrong with the
     /// statement itself has been found before.
     fn begin(&mut self, shape: CopyShape) -> io::Result<()>;
 

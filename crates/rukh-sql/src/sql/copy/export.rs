@@ -65,7 +65,7 @@ pub(super) fn export(
     let partial = PathBuf::from(format!("{file}.partial"));
     let written = write_file(rows, &partial, path, &statement.options, &task);
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = std::fs::remove_file(&partial);
     }
     let count = written?;

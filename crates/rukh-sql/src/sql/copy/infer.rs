@@ -128,7 +128,7 @@ pub(crate) fn describe(file: &str, options: &CopyOptions) -> Result<RecordBatch,
         CopyFormat::Csv | CopyFormat::Text => csv(path, input, options)?,
         CopyFormat::Binary => {
             return Err(SqlError::unsupported(
-                "a binary file does not tell the types of its fields",
+                "a binary file does not contain the types of its fields",
             ));
         }
         CopyFormat::Json => json(path, input)?,

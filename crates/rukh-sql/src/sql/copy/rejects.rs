@@ -112,7 +112,7 @@ impl Rejects {
     }
 }
 
-/// CSV as anybody reads it.
+/// CSV in its usual form.
 pub(super) fn plain_csv() -> CopyOptions {
     CopyOptions {
         format: CopyFormat::Csv,

@@ -148,7 +148,7 @@ pub(super) struct Columns {
     /// The number of the next row, in all files.
     pub(super) next_number: Arc<AtomicI64>,
     pub(super) sequences: Arc<Sequences>,
-    /// What `now()` tells in defaults.
+    /// The value of `now()` in defaults.
     time: TransactionTime,
 }
 
@@ -393,7 +393,7 @@ impl<'a> Import<'a> {
         self.rejects.add(error, self.path, line, record)
     }
 
-    /// Announces how much more there is to read.
+    /// Announces how much is left to read.
     pub(super) fn total(&mut self, more: u64) {
         self.total = self.total.saturating_add(more);
         self.task.total(Some(self.total));

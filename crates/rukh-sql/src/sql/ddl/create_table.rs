@@ -168,7 +168,7 @@ fn set_aside(
     Ok(families)
 }
 
-/// Tells that a columnar table has no families.
+/// Returns the notice that a columnar table has no families.
 pub(super) fn aside(family: &str) -> Notice {
     Notice::new(format!(
         "family \"{family}\" is passed over: each column of a columnar table is stored apart"

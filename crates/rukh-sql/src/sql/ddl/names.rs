@@ -70,7 +70,7 @@ pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), Sq
     Ok(())
 }
 
-/// Tells of an action on a column that is not one for it.
+/// Adds a notice about an action on a column that is not one for it.
 pub(super) fn skipped_column(session: &mut Session, table: &Table, name: &Name, what: &str) {
     let message = format!(
         "column \"{}\" of relation \"{}\" {what}, skipping",

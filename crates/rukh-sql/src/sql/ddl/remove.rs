@@ -191,7 +191,7 @@ impl<'a> Removal<'a> {
         Ok(())
     }
 
-    /// Returns the changes, and what to tell of them; fails if something else would have to go.
+    /// Returns the changes, and the notices about them; fails if something else would have to go.
     fn finish(mut self, cascade: bool, notices: &mut Vec<Notice>) -> Result<DefinitionChanges, SqlError> {
         self.add_dependent()?;
         if !cascade && !self.dependent.is_empty() {

@@ -1,4 +1,4 @@
-//! Definitions: what statements make, what they say when they are wrong, and that SHOW tells it all.
+//! Definitions: what statements make, what they say when they are wrong, and that SHOW shows it all.
 
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
         key: None,
         message: name("block checksum mismatch"),
     });
-    assert!(told.hint.is_some_and(|hint| hint.starts_with("SHOW STATS tells")));
+    assert!(told.hint.is_some_and(|hint| hint.starts_with("SHOW STATS shows")));
 }
 
 #[test]

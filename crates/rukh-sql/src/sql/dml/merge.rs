@@ -1,7 +1,7 @@
 //! MERGE: the source joined with the table, each row of which goes to the first WHEN clause that takes it.
 //!
 //! Rows of the table that no row of the source matches are read by a second query, on the same snapshot.
-//! Conditions and new values are computed on the rows at hand, a clause's only on rows that the clauses before
+//! Conditions and new values are computed on the matched rows, a clause's only on rows that the clauses before
 //! it have left. As in PostgreSQL no row of the table is changed twice, and all clauses see the state before
 //! the statement.
 
@@ -589,7 +589,7 @@ pub(super) fn insert_values<'a>(
     Ok((named, values.iter().collect()))
 }
 
-/// Tells rows that a row of the table is part of: its key has no NULLs.
+/// Marks rows that a row of the table is part of: its key has no NULLs.
 fn is_present(batch: &RecordBatch, table: &Table) -> BooleanArray {
     let key = table
         .primary_key

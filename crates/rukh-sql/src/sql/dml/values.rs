@@ -117,7 +117,7 @@ pub(super) struct RowFiller<'a> {
     ignored: Vec<usize>,
     defaults: HashMap<usize, Default>,
     sequences: Arc<Sequences>,
-    /// What `now()` tells in defaults.
+    /// The value of `now()` in defaults.
     time: TransactionTime,
 }
 

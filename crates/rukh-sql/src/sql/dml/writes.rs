@@ -1,6 +1,6 @@
 //! WITH whose queries write: all of them and the statement behind them are one write.
 //!
-//! 1. Each query runs to its end, in order, whether anybody reads what it returns or not. All of them, and the statement
+//! 1. Each query runs to its end, in order, whether its rows are read or not. All of them, and the statement
 //!    behind them, read the state before the statement.
 //! 2. What a query returns is held, as the rows of RETURNING are, and is a table to those behind it.
 //! 3. Of two changes of one row the first takes place, in the order of the text; PostgreSQL leaves open which.

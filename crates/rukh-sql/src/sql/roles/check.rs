@@ -519,7 +519,7 @@ impl Visitor for Reads<'_, '_> {
                     name.schema.is_none() && self.scopes.iter().flatten().any(|known| *known == name.name);
                 match is_with {
                     // A name may be of a query and of a table, where its scope has ended or not begun: what
-                    // cannot be told apart here is checked.
+                    // cannot be distinguished here is checked.
                     true if !self.checker.is_shadowed(&name) => Ok(()),
                     _ => self.checker.object(&name, Rights::SELECT),
                 }

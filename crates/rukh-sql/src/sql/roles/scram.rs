@@ -87,7 +87,7 @@ impl Verifier {
         let Some(iterations) = NonZeroU32::new(self.iterations) else {
             return false;
         };
-        // Both are hashes: where they first differ tells nothing of the password.
+        // Both are hashes: where they first differ reveals nothing of the password.
         Verifier::salted(password, self.salt.clone(), iterations).stored_key == self.stored_key
     }
 
@@ -130,7 +130,7 @@ impl Verifier {
         for (at, byte) in client_key.iter_mut().enumerate() {
             *byte = proof[at] ^ signature[at];
         }
-        // Both are hashes: where they first differ tells nothing of the password.
+        // Both are hashes: where they first differ reveals nothing of the password.
         hash(&client_key) == self.stored_key
     }
 

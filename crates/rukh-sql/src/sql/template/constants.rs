@@ -101,7 +101,7 @@ fn note(parameter: usize, ty: DataType, types: &mut [Option<DataType>]) -> Optio
     fits.then_some(())
 }
 
-/// Most integers that a DOUBLE tells apart from all others.
+/// Most integers that a DOUBLE distinguishes from all others.
 const DOUBLE_INTEGER_MAX: u64 = 1 << 53;
 
 /// Returns a literal as the constant that it is beside a column; `None` where PostgreSQL's rules
@@ -149,7 +149,7 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
     constant_of_scalar(&scalar_from_datum(&datum, &ty))
 }
 
-/// Returns `unscaled / 10^scale` as a constant beside a column; `None` if the column does not tell it from
+/// Returns `unscaled / 10^scale` as a constant beside a column; `None` if the column does not distinguish it from
 /// all other numbers.
 fn constant_of_number(unscaled: i128, scale: u8, ty: DataType) -> Option<Constant> {
     let datum = match ty {

@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// Makes the direct plan of a template, seen in the text `sql`; `None` if it has none that gives
-    /// what the text itself does. Errors and notices are the text's own to tell.
+    /// what the text itself does. Errors and notices are the text's own to report.
     fn plan_template(&mut self, sql: &str, cut: &Cut, snapshot: &Snapshot) -> Option<TemplatePlan> {
         let (open, _) = self.direct_plan(&cut.template, snapshot)?;
         let (plain, hints) = self.direct_plan(sql, snapshot)?;

@@ -8,7 +8,7 @@
 //! | hot      | transactions of 8 clients that add to one row, with and without waiting         |
 //! | copy     | COPY of `--copy` rows (1,000,000) into a table with one index                     |
 //! | stream   | time to the first row of a SELECT of `--rows` rows (10,000,000), and memory       |
-//! | connections | memory of each of 200 connections, idle and after all have asked at once       |
+//! | connections | memory of each of 200 connections, idle and after all have run a query at once |
 //!
 //! Without names all of them run, for `--seconds` (10) each, on `--scale` (10) times 100,000 accounts. Both servers are
 //! processes of their own, listen on a port of this machine, and acknowledge a commit when it is on disk; the clients

@@ -130,7 +130,7 @@ fn rate(
                     let statement = client.prepare(sql)?;
                     Ok((client, statement))
                 });
-                // Whoever failed is waited for, too.
+                // A client that failed is waited for, too.
                 barrier.wait();
                 let (mut client, statement) = prepared?;
                 let mut random = StdRng::seed_from_u64(number);

@@ -127,7 +127,7 @@ pub fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Returns the most memory that this process has had, in bytes, where the system tells.
+/// Returns the most memory that this process has had, in bytes, where the system reports it.
 pub fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

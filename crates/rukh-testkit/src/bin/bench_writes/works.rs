@@ -172,7 +172,7 @@ pub fn commits(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// What covering indexes cost those who write.
+/// What covering indexes cost writers.
 pub fn covering(setting: &Setting<'_>) -> Result<Vec<Line>, Failure> {
     let all = [
         "c1 ON t (a) INCLUDE (name, n)",

@@ -1,7 +1,7 @@
 //! Plays a script on PostgreSQL and on Rukh, statement by statement, and compares what they answer.
 //!
 //! Both have the same rows at every step. PostgreSQL goes first, in a transaction of its own. What it refuses does not count and Rukh is not
-//! asked. What Rukh refuses is rolled back in PostgreSQL. Inside a transaction of the script, savepoints do the same.
+//! run there. What Rukh refuses is rolled back in PostgreSQL. Inside a transaction of the script, savepoints do the same.
 //!
 //! A table without a primary key gets one on both sides: a last column [`ROW`], which results do not show. Columns of type `name` are `text` on both, and temporary
 //! tables stay.
@@ -19,7 +19,7 @@ const ROW: &str = "rukh_row";
 /// Which way a statement went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The same rows, and the same order where it was asked for.
+    /// The same rows, and the same order where the query has one.
     Same,
     /// Rukh gives other rows, or the same in another order though ORDER BY stands at the end.
     Differs { rukh: Answer, postgres: Answer },
@@ -221,7 +221,7 @@ fn ask(client: &mut Client, sql: &str, rows: Option<&str>) -> Result<Answer, pos
             client.simple_query(&format!("SELECT 1 FROM {name} LIMIT 0"))?;
         }
         let mut writer = client.copy_in(sql)?;
-        // An error of writing is told again at the end, as the server's.
+        // An error of writing is reported again at the end, as the server's.
         let _ = writer.write_all(rows.as_bytes());
         let count = writer.finish()?;
         return Ok(Answer {

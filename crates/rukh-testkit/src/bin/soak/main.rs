@@ -89,7 +89,7 @@ fn soak(server: &Served, time: Duration, seed: u64) -> Result<(Samples, Counts),
                 let thread = scope.spawn(move || {
                     let result = run(&place).map_err(|error| error.to_string());
                     if result.is_err() {
-                        // Nobody goes on after the first failure.
+                        // No client goes on after the first failure.
                         place.stop.store(true, Ordering::Relaxed);
                     }
                     result
@@ -137,7 +137,7 @@ fn sample(server: &Served, at: Duration) -> Result<Sample, Failure> {
     })
 }
 
-/// Runs `rukh check` on the database that nobody serves any more.
+/// Runs `rukh check` on the database after the server has stopped.
 fn scrub(program: &Path, database: &Path) -> Result<Option<String>, Failure> {
     let output = Command::new(program).arg("check").arg(database).output()?;
     let text =

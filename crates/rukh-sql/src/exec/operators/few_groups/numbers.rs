@@ -31,7 +31,7 @@ pub(super) fn is_numbered(ty: &DataType) -> bool {
 /// The numbers of values, and of groups.
 pub(super) struct Numbers {
     columns: Vec<ColumnNumbers>,
-    /// Numbers of what two columns have, then of that and what a third has, and so on; the last tells groups.
+    /// Numbers of what two columns have, then of that and what a third has, and so on; the last identifies groups.
     pairs: Vec<Pairs>,
 }
 

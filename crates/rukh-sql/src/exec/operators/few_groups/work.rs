@@ -95,7 +95,7 @@ impl Work {
         })
     }
 
-    /// Whether all that projections compute is summed: whatever else is asked for are columns.
+    /// Whether all that projections compute is summed: all other results are columns.
     fn needs_no_projection(
         &self,
         aggregate: &AggregateExec,

@@ -1,4 +1,4 @@
-//! The rows that a scan has to be among, which another index tells before the scan begins.
+//! The rows that a scan has to be among, which another index gives before the scan begins.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -14,8 +14,8 @@ use super::{Ask, ScanExec, external};
 use rukh_error::SqlError;
 
 impl ScanExec {
-    /// Plans the scan anew for an order and a limit, with no more partitions than it has: of one partition nobody
-    /// above would merge two.
+    /// Plans the scan again for an order and a limit, with no more partitions than it has: no operator
+    /// above a single partition would merge two.
     pub(super) fn ordered_by(&self, order: &[OrderKey], limit: Option<usize>) -> Result<Self, SqlError> {
         let (context, conditions) = (self.context.clone(), self.conditions.clone());
         let ask = Ask {

@@ -15,7 +15,7 @@ impl ScanExec {
         self.narrowed_to(by, Ask::all(&self.context, self.output.clone()))
     }
 
-    /// The same, for what is asked.
+    /// The same, for a request.
     pub(super) fn narrowed_to(&self, by: Vec<Predicate>, ask: Ask<'_>) -> Result<Self, SqlError> {
         let conditions = std::sync::Arc::new(self.conditions.narrowed(by));
         let scan = Self::choose(self.context.clone(), conditions, self.conjuncts.clone(), ask)?;

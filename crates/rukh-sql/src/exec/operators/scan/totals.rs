@@ -1,4 +1,4 @@
-//! Columnar scans of which totals are wanted: whole blocks tell these in place of their rows.
+//! Columnar scans of which totals are wanted: whole blocks give these in place of their rows.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use super::partition::{Reader, ScanState};
 use crate::exec::vectors::record_batch;
 use rukh_error::SqlError;
 
-/// A partition being read for totals: rows, and what is told in place of rows.
+/// A partition being read for totals: rows, and totals of heads in place of rows.
 pub(crate) struct TotalsScan {
     state: Box<ScanState>,
-    /// The columns of what is told.
+    /// The columns of the totals.
     schema: SchemaRef,
 }
 
-/// What was told in place of rows.
+/// Totals by heads, in place of rows.
 pub(crate) struct ToldTotals {
     /// How many rows these are.
     pub(crate) rows: u64,
-    /// By column asked for, how many of them are not NULL.
+    /// By requested column, how many of them are not NULL.
     pub(crate) filled: Vec<u64>,
-    /// The columns asked for in two rows: smallest and greatest value, NULL if there is none.
+    /// The requested columns in two rows: smallest and greatest value, NULL if there is none.
     pub(crate) ends: RecordBatch,
 }
 
 impl ScanExec {
-    /// Whether the heads of blocks can tell totals: all rows are given out, and none is left to be checked.
+    /// Whether the heads of blocks can give totals: all rows are given out, and none is left to be checked.
     pub(crate) fn tells_totals(&self) -> bool {
         self.path.columnar.is_some()
             && self.path.within.is_none()
@@ -47,7 +47,7 @@ impl ScanExec {
         given.iter().position(|id| *id == column)
     }
 
-    /// Starts a partition whose blocks are to tell these totals; `None` if there is nothing to read in it.
+    /// Starts a partition whose blocks are to give these totals; `None` if there is nothing to read in it.
     pub(crate) fn start_totals(
         &self,
         partition: usize,
@@ -56,7 +56,7 @@ impl ScanExec {
         let Some(mut state) = self.start(partition)? else {
             return Ok(None);
         };
-        // Where nothing is told, the ends are NULL, of whatever column.
+        // Without totals the ends are NULL, of whatever column.
         let field = |one: &TotalWanted| self.scan_schema.field(one.column).clone().with_nullable(true);
         let schema = Schema::new(wanted.iter().map(field).collect::<Vec<_>>());
         if let Reader::Columns(cursor, _) = &mut state.reader {
@@ -75,7 +75,7 @@ impl TotalsScan {
         self.state.next_batch()
     }
 
-    /// Returns what was told in place of rows.
+    /// Returns the totals by heads.
     pub(crate) fn told(&self) -> Result<Option<ToldTotals>, SqlError> {
         let Reader::Columns(cursor, _) = &self.state.reader else {
             return Ok(None);

@@ -4,7 +4,7 @@
 //! last of them is of no use any more. Between two batches the scan asks what the bound is by now:
 //!
 //! 1. Rows behind it are passed over before their columns are copied.
-//! 2. Where the key has a column of the order, the scan is planned anew with the bound as a condition, and what
+//! 2. Where the key has a column of the order, the scan is planned again with the bound as a condition, and what
 //!    is ahead of it is narrowed to the ranges and masked compares of that plan: keys behind the bound are
 //!    sought past.
 //!

@@ -3,7 +3,7 @@
 //! Fields end at the delimiter, records at a line's end (`\n`, `\r\n` or `\r`). Within quotes both are
 //! text; the escape character, which is the quote unless said otherwise, guards a quote. A field that
 //! was quoted anywhere is never NULL, so `,,` is NULL and `,"",` an empty string. That difference is why
-//! this is not left to a library: the common ones do not tell.
+//! this is not left to a library: the common ones do not report it.
 //!
 //! The text format has the same records, see `text`.
 //!

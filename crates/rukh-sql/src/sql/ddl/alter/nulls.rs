@@ -1,6 +1,6 @@
 //! SET NOT NULL and DROP NOT NULL, and what becomes of the keys of indexes.
 //!
-//! Keys of a column that may be NULL have a byte more, which tells. They keep it when NULL is forbidden. Those that
+//! Keys of a column that may be NULL have a NULL byte. They keep it when NULL is forbidden. Those that
 //! never had it get it before NULL is allowed: their index is rebuilt, beside writers.
 
 use rukh_catalog::{ColumnId, Index, IndexState, KeyElement, Table};
