@@ -2,45 +2,29 @@
 //!
 //! This file reads the command line and dispatches; see `arguments` for the commands and `error`
 //! for the exit codes.
+//!
+//! | folder       | has                                                                             |
+//! |--------------|---------------------------------------------------------------------------------|
+//! | `base`       | errors, output, the terminal, progress                                          |
+//! | `words`      | tokens, keywords and names, for colours and completion                          |
+//! | `format`     | results as tables, CSV, JSON and Markdown                                       |
+//! | `sessions`   | a session with its settings, and how errors are shown                           |
+//! | `statements` | scripts and backslash commands                                                  |
+//! | `prompt`     | editing, history, completion                                                    |
+//! | `programs`   | the subcommands                                                                 |
+//!
+//! None imports one below it in the table.
 
-mod arguments;
-mod cancel;
-mod check;
-mod commands;
-mod completion;
-mod copy;
-mod describe;
-mod dump;
-mod error;
-mod fetched;
+mod base;
 mod format;
-mod highlight;
-mod history;
-mod import;
-mod input;
-mod keywords;
-mod lexer;
-mod memory;
-mod meta;
-mod names;
-mod operations;
-mod output;
-mod pattern;
-mod progress;
-mod render_error;
-mod repl;
-mod run;
-mod script;
-mod serve;
-mod session;
-mod settings;
-mod terminal;
-mod top;
-mod user;
-mod validate;
+mod programs;
+mod prompt;
+mod sessions;
+mod statements;
+mod words;
 
-use arguments::Action;
-use operations::Proof;
+use programs::arguments::Action;
+use programs::operations::Proof;
 
 /// Small allocations of statements and blocks of RocksDB: a fifth less time for reads by key than with
 /// the allocator of the C library (`make bench`).
@@ -48,22 +32,24 @@ use operations::Proof;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let arguments = arguments::parse();
+    let arguments = programs::arguments::parse();
     // Each sorted file, each log and each client is one.
     rukh::raise_descriptor_limit();
     let exit = match &arguments.action {
-        None => run::run(&arguments.run),
-        Some(Action::Dump { directory }) => dump::run(directory),
-        Some(Action::Serve(arguments)) => serve::run(arguments),
-        Some(Action::Top(arguments)) => top::run(arguments),
-        Some(Action::User(action)) => user::run(action),
-        Some(Action::Check { directory, tables }) => check::run(directory, tables),
+        None => programs::run::run(&arguments.run),
+        Some(Action::Dump { directory }) => programs::dump::run(directory),
+        Some(Action::Serve(arguments)) => programs::serve::run(arguments),
+        Some(Action::Top(arguments)) => programs::top::run(arguments),
+        Some(Action::User(action)) => programs::user::run(action),
+        Some(Action::Check { directory, tables }) => programs::check::run(directory, tables),
         Some(Action::Backup {
             directory,
             target,
             keep,
-        }) => operations::backup(directory, target, *keep),
-        Some(Action::Backups { target, keep, verify }) => operations::backups(target, *keep, *verify),
+        }) => programs::operations::backup(directory, target, *keep),
+        Some(Action::Backups { target, keep, verify }) => {
+            programs::operations::backups(target, *keep, *verify)
+        }
         Some(Action::Restore {
             target,
             directory,
@@ -71,13 +57,13 @@ fn main() {
             no_check,
         }) => {
             let proof = if *no_check { Proof::Checksums } else { Proof::Check };
-            operations::restore(target, directory, *backup, proof)
+            programs::operations::restore(target, directory, *backup, proof)
         }
-        Some(Action::Repair { directory, target }) => operations::repair(directory, target),
-        Some(Action::Compact { directory, tables }) => operations::compact(directory, tables),
-        Some(Action::Import(arguments)) => import::import(arguments),
-        Some(Action::Export(arguments)) => import::export(arguments),
-        Some(Action::Stats { directory, tables }) => operations::stats(directory, tables),
+        Some(Action::Repair { directory, target }) => programs::operations::repair(directory, target),
+        Some(Action::Compact { directory, tables }) => programs::operations::compact(directory, tables),
+        Some(Action::Import(arguments)) => programs::import::import(arguments),
+        Some(Action::Export(arguments)) => programs::import::export(arguments),
+        Some(Action::Stats { directory, tables }) => programs::operations::stats(directory, tables),
     };
     exit.leave()
 }

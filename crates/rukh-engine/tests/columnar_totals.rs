@@ -124,7 +124,7 @@ impl Asked<'_> {
             add(batch.rows as u64, None, &batch.columns, batch.rows);
         }
         let ends = cursor.totals()?;
-        assert_eq!(ends.is_some(), told);
+        assert_eq!(ends.is_some(), by_heads);
         if let Some(ends) = ends {
             assert_eq!((ends.ends.rows, ends.ends.columns.len()), (2, width));
             add(ends.rows, Some(&ends.filled), &ends.ends.columns, 2);

@@ -15,11 +15,11 @@ use rukh::{Connection, Error, StatementKind};
 use tonic::{Request, Response, Status};
 
 use crate::error::{malformed, status};
-use crate::metadata;
 use crate::prepared::{Call, PreparedStatement, check_kind};
 use crate::run::{run, stream};
 use crate::service::{DoGetStream, Service};
 use crate::session::{Place, Session};
+use crate::shown::metadata;
 
 /// What a query gives: its schema, or, when it has run, how many rows it has changed.
 pub(crate) enum Told {

@@ -10,8 +10,8 @@ use prost::Message;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::error::{malformed, status};
-use crate::schema;
 use crate::service::Service;
+use crate::shown::schema;
 
 /// The calls of Flight.
 pub(crate) struct Door(pub(crate) Service);

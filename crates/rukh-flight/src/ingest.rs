@@ -21,8 +21,8 @@ use tokio::sync::mpsc;
 use tonic::Status;
 
 use crate::error::malformed;
-use crate::names::quoted;
 use crate::prepared::count;
+use crate::shown::names::quoted;
 use crate::waits;
 
 /// The option that names the columns of the primary key.

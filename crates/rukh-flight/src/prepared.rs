@@ -13,8 +13,8 @@ use tonic::Status;
 use crate::held::{Shared, shared};
 use crate::parameters;
 use crate::run::Runs;
-use crate::schema;
 use crate::session::Place;
+use crate::shown::schema;
 use crate::waits;
 
 /// A statement that a session has prepared.

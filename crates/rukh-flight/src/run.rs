@@ -21,8 +21,8 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use tonic::Status;
 
 use crate::error::status;
-use crate::schema;
 use crate::session::{Place, Session, Transaction, limit};
+use crate::shown::schema;
 use crate::waits;
 
 /// Batches that are made before the client has taken them.

@@ -21,11 +21,11 @@ use crate::StartError;
 use crate::connection::Connection;
 use crate::door::Door;
 use crate::incoming::Accepting;
-use crate::info::sql_info;
 use crate::service::Service;
 use crate::session::{Beginning, OnStatement};
 use crate::sessions::{OfServer, Sessions};
-use crate::types::type_info;
+use crate::shown::info::sql_info;
+use crate::shown::types::type_info;
 
 /// Stack of the threads that run statements, bytes.
 const STACK_BYTES: usize = 4 << 20;

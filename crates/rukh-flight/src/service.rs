@@ -40,11 +40,11 @@ use crate::answers::{QueryTicket, SavepointHandle, Told, at, built, cancel, exec
 use crate::error::{malformed, status};
 use crate::held::shared;
 use crate::ingest::{Ingest, Messages, feed};
-use crate::names::quoted;
 use crate::prepared::{Call, PreparedStatement, check_kind, update_each};
 use crate::run::run;
 use crate::sessions::Sessions;
-use crate::{authentication, metadata, parameters, schema};
+use crate::shown::names::quoted;
+use crate::{authentication, parameters, shown::metadata, shown::schema};
 
 /// What batches are sent as.
 pub(crate) type DoGetStream = <Service as FlightService>::DoGetStream;

@@ -1,53 +1,12 @@
 //! Scalar functions, and operators that are computed by functions: one file each, or for a few of one kind, and one line in
 //! [`functions`].
 
-pub mod ages;
-pub mod arithmetic;
-pub mod array_order;
-pub mod arrays;
-pub mod bounded;
 pub mod by_row;
-pub mod byte_length;
-mod bytes;
-pub mod cast_apart;
-pub mod characters;
-pub mod clock;
-mod count_nulls;
-pub mod date_bin;
-pub mod date_trunc;
-pub mod declared;
-mod degrees;
-mod dimensions;
-pub mod encoding;
-pub mod exact;
-pub mod extract;
-pub mod float_functions;
-pub mod hash;
-pub mod interval_order;
-pub mod interval_scale;
-pub mod json;
-mod letter_case;
-mod moment_input;
-pub mod moment_parts;
-pub mod moments;
-mod number_text;
-pub mod outer_aggregate;
-pub mod overlay;
-pub mod pg_typeof;
-pub mod quoting;
-pub mod regex;
-pub mod renamed;
-pub mod round_moment;
-pub mod rounding;
-mod row_values;
-pub mod similar;
-pub mod time_difference;
-pub mod time_zones;
-pub mod to_char;
-pub mod to_uuid;
-pub mod undefined;
-pub mod waits;
-pub mod wide_number;
+pub mod common;
+pub mod lists;
+pub mod numbers;
+pub mod texts;
+pub mod times;
 
 use std::sync::Arc;
 
@@ -62,57 +21,59 @@ pub const SQUARE_ROOT: &str = "dsqrt";
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
     use datafusion::functions::{datetime, math, string, unicode};
     let substr = unicode::substr().as_ref().clone();
-    let mut of_floats = float_functions::functions();
+    let mut of_floats = numbers::float_functions::functions();
     let square_root = of_floats.find(|function| function.name() == "sqrt");
-    let square_root = square_root.map(|usual| renamed::renamed(usual, SQUARE_ROOT));
+    let square_root = square_root.map(|usual| common::renamed::renamed(usual, SQUARE_ROOT));
     let ours = vec![
-        byte_length::beside(string::octet_length()),
-        byte_length::beside(unicode::character_length()),
-        date_trunc::beside(datetime::date_trunc()),
-        cast_apart::cast_apart(),
-        date_bin::date_bin(),
-        declared::declared(),
-        characters::chr(),
-        rounding::round_half_to_even(),
-        moments::to_timestamp(),
-        overlay::overlay(),
-        to_char::to_char(),
-        Arc::new(time_zones::timezone()),
-        extract::date_part(),
-        extract::extract(),
-        hash::hash(),
-        pg_typeof::pg_typeof(),
-        round_moment::round_moment(),
-        wide_number::wide_number(),
-        to_uuid::random_uuid(),
-        renamed::renamed(unicode::left(), CAST_VARCHAR),
-        renamed::renamed(string::rtrim(), CAST_CHAR),
+        texts::byte_length::beside(string::octet_length()),
+        texts::byte_length::beside(unicode::character_length()),
+        times::date_trunc::beside(datetime::date_trunc()),
+        common::cast_apart::cast_apart(),
+        times::date_bin::date_bin(),
+        common::declared::declared(),
+        texts::characters::chr(),
+        numbers::rounding::round_half_to_even(),
+        times::moments::to_timestamp(),
+        texts::overlay::overlay(),
+        times::to_char::to_char(),
+        Arc::new(times::time_zones::timezone()),
+        times::extract::date_part(),
+        times::extract::extract(),
+        common::hash::hash(),
+        common::pg_typeof::pg_typeof(),
+        times::round_moment::round_moment(),
+        numbers::wide_number::wide_number(),
+        texts::to_uuid::random_uuid(),
+        common::renamed::renamed(unicode::left(), CAST_VARCHAR),
+        common::renamed::renamed(string::rtrim(), CAST_CHAR),
         Arc::new(substr.with_aliases(["string_agg_joined"])),
     ];
     ours.into_iter()
         .chain(square_root)
-        .chain(to_uuid::functions())
-        .chain(count_nulls::functions())
+        .chain(texts::to_uuid::functions())
+        .chain(common::count_nulls::functions())
         .chain(by_row::functions())
-        .chain(exact::functions())
-        .chain(exact::beside(float_functions::functions().collect()))
-        .chain(exact::beside(vec![
-            rounding::round(),
+        .chain(common::exact::functions())
+        .chain(common::exact::beside(
+            numbers::float_functions::functions().collect(),
+        ))
+        .chain(common::exact::beside(vec![
+            numbers::rounding::round(),
             math::trunc(),
             math::gcd(),
             math::lcm(),
         ]))
-        .chain(rounding::others())
-        .chain(clock::functions())
-        .chain(waits::functions())
-        .chain(similar::functions())
-        .chain(ages::functions())
-        .chain(bounded::functions())
-        .chain(regex::functions())
-        .chain(arrays::functions())
-        .chain(encoding::functions())
-        .chain(moment_parts::functions())
-        .chain(json::functions())
-        .chain(letter_case::functions())
+        .chain(numbers::rounding::others())
+        .chain(times::clock::functions())
+        .chain(common::waits::functions())
+        .chain(texts::similar::functions())
+        .chain(times::ages::functions())
+        .chain(common::bounded::functions())
+        .chain(texts::regex::functions())
+        .chain(lists::arrays::functions())
+        .chain(texts::encoding::functions())
+        .chain(times::moment_parts::functions())
+        .chain(texts::json::functions())
+        .chain(texts::letter_case::functions())
         .collect()
 }

@@ -9,7 +9,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::AggregateUDF;
 
 use crate::aggregates::aggregates;
-use crate::functions::{functions, outer_aggregate};
+use crate::functions::{common::outer_aggregate, functions};
 use crate::result_types;
 use crate::signatures::overloaded;
 

@@ -33,6 +33,28 @@ const INTERVAL_OID: u32 = 1186;
 /// Number of the type `uuid[]`.
 const UUIDS_OID: u32 = 2951;
 
+/// Returns the number that PostgreSQL's `pg_type` has for a type.
+pub fn oid_of(ty: &DataType) -> u32 {
+    match ty {
+        DataType::Boolean => 16,
+        DataType::TinyInt | DataType::SmallInt => 21,
+        DataType::Integer => 23,
+        DataType::BigInt => 20,
+        DataType::Real => 700,
+        DataType::Double => 701,
+        DataType::Decimal { .. } | DataType::Numeric { .. } => 1700,
+        DataType::Date => 1082,
+        DataType::Time { .. } => 1083,
+        DataType::Timestamp { .. } => 1114,
+        DataType::TimestampTz { .. } => 1184,
+        DataType::Uuid => 2950,
+        DataType::Char(_) => 1042,
+        DataType::Varchar(None) => 25,
+        DataType::Varchar(Some(_)) => 1043,
+        DataType::Binary(_) | DataType::Varbinary(_) => 17,
+    }
+}
+
 /// Returns the Arrow type that values of a type have.
 pub fn arrow_type(ty: &DataType) -> ArrowType {
     match ty {

@@ -3,11 +3,11 @@
 //! It is also strict: whatever decodes is the one encoding of its values (the salt byte is only
 //! checked to be a bucket), so equal tuples have equal keys.
 
-use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::encode::{ESCAPE, ESCAPED_ZERO, TAG_NULL, TAG_VALUE, TERMINATOR, exceeds_limit};
 use crate::error::KeyDecodeError;
 use crate::layout::{Form, KeyLayout, Slot};
+use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::types::{DataType, decimal_max, time_unit};
 use std::borrow::Cow;
 

@@ -1,12 +1,12 @@
 //! The one readable form of datums, keys and spans: `/201510/'jericho'/NULL`, `[/1/5 - /1]`.
 
-use crate::calendar::split_timestamp;
 use crate::datum::{Datum, DatumRef};
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
     double_text, real_text, write_date, write_decimal, write_hex, write_numeric, write_time, write_uuid,
 };
 use crate::range::{Edge, Span};
+use crate::times::calendar::split_timestamp;
 use crate::types::DataType;
 use std::fmt::{self, Write};
 

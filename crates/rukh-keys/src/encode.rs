@@ -3,11 +3,11 @@
 //! Every column is written in its ascending form first and complemented afterwards if it is
 //! descending. `docs/key-encoding.md` is the specification.
 
-use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Salt, Slot};
 use crate::numeric::{NUMERIC_NAN, NumericParts};
+use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,10 +1,10 @@
 //! Reads values from text in PostgreSQL's input syntax.
 
-use crate::calendar::DAY_MICROS;
-use crate::datetime::{Failure, Parts, parse as parse_datetime, parse_digits};
 use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::numeric::{NUMERIC_NAN, form_of_digits};
+use crate::times::calendar::DAY_MICROS;
+use crate::times::datetime::{Failure, Parts, parse as parse_datetime, parse_digits};
 use crate::types::{DataType, decimal_max};
 
 impl DataType {

@@ -26,10 +26,8 @@
 //! Deliberately not here: tables and indexes (rukh-catalog), predicates (rukh-planner), rows
 //! (rukh-engine), clocks, randomness and I/O.
 
-mod calendar;
 mod candidate;
 mod convert;
-mod datetime;
 mod datum;
 mod decode;
 mod display;
@@ -39,18 +37,15 @@ mod field_test;
 mod group;
 mod hash;
 mod input;
-mod interval;
 mod layout;
 mod mask;
 mod numeric;
 mod output;
 mod range;
 mod successor;
+mod times;
 mod types;
 
-pub use calendar::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN, civil_from_days, days_from_civil,
-};
 pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 pub use datum::{Datum, DatumRef};
 pub use display::{DatumDisplay, KeyDisplay, SpanDisplay};
@@ -58,10 +53,13 @@ pub use error::{KeyDecodeError, ValueError};
 pub use field_test::{Bound, FieldTest};
 pub use group::KeyGroup;
 pub use hash::hash_datum;
-pub use interval::Interval;
 pub use layout::{Field, KeyColumn, KeyLayout, Salt, SortOrder};
 pub use mask::{Candidate, MaskedCompare};
 pub use numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 pub use range::{Edge, KeyRange, Span};
 pub use successor::prefix_successor;
+pub use times::calendar::{
+    DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN, civil_from_days, days_from_civil,
+};
+pub use times::interval::Interval;
 pub use types::DataType;

@@ -1,8 +1,8 @@
 //! Writes values as text, as PostgreSQL does.
 
-use crate::calendar::{civil_from_days, split_timestamp};
 use crate::datum::Datum;
 use crate::numeric::{NUMERIC_NAN, NumericParts};
+use crate::times::calendar::{civil_from_days, split_timestamp};
 use crate::types::DataType;
 use std::fmt::{self, Write};
 

@@ -2,10 +2,10 @@
 //!
 //! Reading and writing values as text is in `input` and `output`.
 
-use crate::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
 use crate::numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
+use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,17 @@
 //! From a WHERE clause to key ranges: which keys to read, what to compare on their bytes, what to
 //! check on decoded values, and which table or index to do it on.
 //!
-//! The method, in the order of the files: a [`Predicate`] speaks about *terms*; `lower` turns each
+//! | folder       | has                                                                             |
+//! |--------------|---------------------------------------------------------------------------------|
+//! | `conditions` | predicates, what they mean, and the boxes that they become                      |
+//! | `inputs`     | a query, its table, statistics, and what all conditions say together            |
+//! | `bounds`     | spans, ranges of bytes, masked compares                                         |
+//! | `plans`      | access paths, their costs, and the choice                                       |
+//! | `texts`      | EXPLAIN                                                                         |
+//!
+//! None imports one below it in the table.
+//!
+//! The method: a [`Predicate`] is about *terms*; `lower` turns each
 //! conjunct into boxes, one set of intervals per term; `knowledge` is what the conjuncts say together;
 //! `constrain` intersects the boxes over the elements of one key and returns which conjuncts that
 //! proves; `spans` and `ranges` turn boxes into byte ranges; `masked` tests on key bytes what ranges
@@ -26,69 +36,31 @@
 //!
 //! Callers flatten long chains of AND and OR into one list; the tree is walked recursively.
 
-mod access;
-mod alternatives;
-#[cfg(test)]
-mod bitmaps;
-mod boxes;
-mod columnar;
-mod computable;
-mod constrain;
-mod cost;
-mod decided;
-mod distribution;
-mod domain;
-mod evaluate;
-mod explain;
-mod explain_alternatives;
-mod explain_json;
-mod failure;
-mod functions;
-mod implication;
-mod intersect;
-mod interval;
-mod knowledge;
-mod like;
-mod loose;
-mod lower;
-mod masked;
-mod merge;
-mod mix;
-mod order;
-mod overlap;
-mod paths;
-mod plan;
-mod planner;
-mod point;
-mod points;
-mod predicate;
-mod print;
-mod query;
-mod ranges;
-mod spans;
-mod statistics;
-mod target;
-mod term;
-mod union;
-mod value;
+mod bounds;
+mod conditions;
+mod inputs;
+mod plans;
+mod texts;
 
-pub use access::{AccessPath, LooseScan, Merge, Run, ScanKind, Within};
-pub use alternatives::{Alternative, Alternatives, QuoteName, Suggestion, alternatives, missing_index};
-pub use columnar::{ColumnTest, ColumnarRead};
-pub use cost::Estimate;
-pub use distribution::{CommonValues, Histogram};
-pub use evaluate::evaluate;
-pub use explain::{Actuals, actual_text, explain_lookup_text, explain_text, narrowed_text};
-pub use explain_alternatives::{alternatives_text, with_alternatives_json};
-pub use explain_json::explain_json;
-pub use masked::MaskedTest;
-pub use paths::{access_path, access_path_on};
-pub use plan::{Plan, plan};
-pub use planner::Planner;
-pub use point::equal_datum;
-pub use predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
-pub use query::{GroupRow, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
-pub use statistics::{Statistics, TermStatistics};
-pub use target::Target;
-pub use term::{TermId, TermKind, TermType, TermTypes};
-pub use union::{Union, UnionArm, disjuncts};
+pub use bounds::masked::MaskedTest;
+pub use conditions::evaluate::evaluate;
+pub use conditions::predicate::{CompareOp, Constant, Function, Operand, Predicate, TimeUnit, bind};
+pub use conditions::term::{TermId, TermKind, TermType, TermTypes};
+pub use inputs::distribution::{CommonValues, Histogram};
+pub use inputs::query::{GroupRow, Grouped, Hint, IndexExpression, OpaquePredicate, OrderKey, Query, Source};
+pub use inputs::statistics::{Statistics, TermStatistics};
+pub use inputs::target::Target;
+pub use plans::access::{AccessPath, LooseScan, Merge, Run, ScanKind, Within};
+pub use plans::alternatives::{
+    Alternative, Alternatives, QuoteName, Suggestion, alternatives, missing_index,
+};
+pub use plans::columnar::{ColumnTest, ColumnarRead};
+pub use plans::cost::Estimate;
+pub use plans::paths::{access_path, access_path_on};
+pub use plans::plan::{Plan, plan};
+pub use plans::planner::Planner;
+pub use plans::point::equal_datum;
+pub use plans::union::{Union, UnionArm, disjuncts};
+pub use texts::explain::{Actuals, actual_text, explain_lookup_text, explain_text, narrowed_text};
+pub use texts::explain_alternatives::{alternatives_text, with_alternatives_json};
+pub use texts::explain_json::explain_json;

@@ -16,9 +16,9 @@ use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing::{error, info};
 
-use crate::monitor::Monitors;
-use crate::shared::Server;
-use crate::{ServeError, metering};
+use crate::clients::shared::Server;
+use crate::setup::monitor::Monitors;
+use crate::{ServeError, setup::metering};
 
 /// Upper limits of the classes of times, seconds.
 const TIMES: [f64; 12] = [

@@ -4,6 +4,13 @@
 //! sends rows as they are made, so that a result of any size takes constant memory: what the client does
 //! not read stops the query. pgwire reads and writes the messages.
 //!
+//! | folder     | has                                                                               |
+//! |------------|-----------------------------------------------------------------------------------|
+//! | `protocol` | messages, and values in text and binary form                                      |
+//! | `setup`    | configuration, encryption, places for connections, the log                        |
+//! | `clients`  | the registry of sessions, login, time limits                                      |
+//! | `sessions` | simple and extended queries, portals, COPY                                        |
+//!
 //! Start reading at `server`, then `session`, `simple` and `extended`.
 //!
 //! Invariants: nothing that a client sends panics, or takes more memory than the longest message allowed;
@@ -12,42 +19,17 @@
 //!
 //! Deliberately not here: SQL, and anything that a library user would want too.
 
-mod arrays;
-mod authentication;
-mod backends;
-mod binding;
-mod config;
-mod copy;
-mod deallocate;
-mod doing;
-mod error;
-mod extended;
-mod forms;
+mod clients;
 mod http;
-mod input;
-mod log;
-mod messages;
-mod metering;
-mod monitor;
-mod output;
-mod places;
-mod portal;
-mod registry;
+mod protocol;
 mod server;
-mod session;
-mod shape;
-mod shared;
-mod simple;
-mod startup;
-mod timeouts;
-mod tls;
-mod types;
-mod wire;
+mod sessions;
+mod setup;
 
-pub use config::{Config, Tls};
-pub use error::ServeError;
-pub use log::{LogFormat, log_to_stderr};
-pub use metering::count_statement;
-pub use places::within_descriptors;
 pub use server::{RunningServer, start};
-pub use tls::encryption;
+pub use setup::config::{Config, Tls};
+pub use setup::error::ServeError;
+pub use setup::log::{LogFormat, log_to_stderr};
+pub use setup::metering::count_statement;
+pub use setup::places::within_descriptors;
+pub use setup::tls::encryption;

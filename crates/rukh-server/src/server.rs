@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use rukh::{Connection, Database, Error, Notice};
 use tracing::{debug, info, warn};
 
-use crate::authentication::authenticate;
-use crate::backends::OfServer;
-use crate::doing::Doing;
-use crate::messages::{self, Severity};
-use crate::places::{Place, Places};
-use crate::registry::{Registry, Slot};
-use crate::session::Session;
-use crate::shared::{Server, is_loopback};
-use crate::startup::{Start, StartError, read_start, welcome};
-use crate::timeouts::Timeouts;
-use crate::wire::{FAREWELL, STARTUP_BYTES_MAX, Socket, Wire, WireError};
-use crate::{Config, ServeError, binding, http, places, tls};
+use crate::clients::authentication::authenticate;
+use crate::clients::backends::OfServer;
+use crate::clients::registry::{Registry, Slot};
+use crate::clients::shared::{Server, is_loopback};
+use crate::clients::startup::{Start, StartError, read_start, welcome};
+use crate::clients::timeouts::Timeouts;
+use crate::protocol::messages::{self, Severity};
+use crate::protocol::wire::{FAREWELL, STARTUP_BYTES_MAX, Socket, Wire, WireError};
+use crate::sessions::session::Session;
+use crate::setup::doing::Doing;
+use crate::setup::places::{Place, Places};
+use crate::{Config, ServeError, http, setup::binding, setup::places, setup::tls};
 
 /// Stack of the thread of a session, bytes.
 const STACK_BYTES: usize = 4 << 20;

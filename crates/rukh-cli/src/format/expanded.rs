@@ -119,13 +119,8 @@ impl RowWriter for ExpandedWriter {
     }
 
     fn write_batch(&mut self, out: &mut dyn Write, batch: &RecordBatch) -> io::Result<()> {
-        let columns = value::columns(batch)?;
-        for row in 0..batch.num_rows() {
-            let cells = columns
-                .iter()
-                .map(|column| escape(value::text(column, row, &self.style.null)));
-            self.write_row(out, cells.collect())?;
-        }
+        let null = self.style.null.clone();
+        value::escaped_rows(batch, &null, &mut |row| self.write_row(out, row))?;
         Ok(())
     }
 

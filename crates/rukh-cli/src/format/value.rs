@@ -21,6 +21,7 @@ use rukh::arrow::compute::cast;
 use rukh::arrow::datatypes::*;
 use rukh::arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use super::screen::escape;
 use super::time::{Spelling, Zone, write_date, write_interval, write_time, write_timestamp};
 use super::{Alignment, float};
 
@@ -49,6 +50,20 @@ pub fn alignment(data_type: &DataType) -> Alignment {
 /// Returns whether the value in `row` is NULL.
 pub fn is_null(column: &dyn Array, row: usize) -> bool {
     *column.data_type() == DataType::Null || column.is_null(row)
+}
+
+/// Calls `write` with the texts of each row, control characters made visible.
+pub fn escaped_rows(
+    batch: &RecordBatch,
+    null: &str,
+    write: &mut dyn FnMut(Vec<String>) -> io::Result<()>,
+) -> io::Result<()> {
+    let columns = columns(batch)?;
+    for row in 0..batch.num_rows() {
+        let cells = columns.iter().map(|column| escape(text(column, row, null)));
+        write(cells.collect())?;
+    }
+    Ok(())
 }
 
 /// Returns the text of the value in `row`, or `null` when it is NULL.

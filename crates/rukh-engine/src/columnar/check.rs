@@ -2,16 +2,16 @@
 //! their blocks checked for themselves.
 
 use super::BlockError;
-use super::block::Piece;
-use super::column::{self, Column};
-use super::filter::{Filter, hash_of_row};
-use super::head::{self, Head};
-use super::pieces::{Cut, Parts};
-use super::scan::{BlockScan, BlockScanSpec};
-use super::test::ColumnTest;
-use super::vector::ColumnVector;
+use super::scans::scan::{BlockScan, BlockScanSpec};
+use super::stored::block::Piece;
+use super::stored::column::{self, Column};
+use super::stored::filter::{Filter, hash_of_row};
+use super::stored::head::{self, Head};
+use super::stored::pieces::{Cut, Parts};
+use super::values::test::ColumnTest;
+use super::values::vector::ColumnVector;
 use crate::EngineError;
-use crate::columnar::error::corruption;
+use crate::columnar::stored::error::corruption;
 use crate::forms::entry::{IndexCodec, entry_key};
 use crate::forms::times::{self, Numbers};
 use rukh_keys::{Datum, DatumRef, KeyRange};

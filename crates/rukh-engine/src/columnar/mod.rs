@@ -16,48 +16,23 @@
 //!
 //! Deliberately not here: Arrow, and which conditions there are.
 
-pub(crate) mod batch;
-pub(crate) mod beside;
-pub(crate) mod block;
-pub(crate) mod build;
-pub(crate) mod changes;
+pub(crate) mod caches;
 pub(crate) mod check;
-pub(crate) mod chunk;
-pub(crate) mod chunks;
-pub(crate) mod column;
-pub(crate) mod dictionary;
-pub(crate) mod error;
-pub(crate) mod filter;
-pub(crate) mod first;
-pub(crate) mod head;
-pub(crate) mod heads;
-pub(crate) mod kept;
-pub(crate) mod mask;
-pub(crate) mod merge;
-pub(crate) mod open;
-pub(crate) mod packed;
-pub(crate) mod pieces;
-pub(crate) mod prime;
-pub(crate) mod row_keys;
-pub(crate) mod scan;
-pub(crate) mod sketch;
-pub(crate) mod streams;
-pub(crate) mod test;
-pub(crate) mod totals;
-pub(crate) mod vector;
-pub(crate) mod view;
+pub(crate) mod scans;
+pub(crate) mod stored;
+pub(crate) mod values;
 
-pub use batch::ColumnBatch;
-pub(crate) use build::BlockBuilder;
+pub(crate) use caches::heads::first_keys;
+pub(crate) use caches::kept::KeptBlocks;
 pub(crate) use check::{EntryReader, PieceOf, check_blocks, piece_name, piece_value};
-pub(crate) use error::BlockError;
-pub use first::{FirstRows, NullsWanted};
-pub(crate) use heads::first_keys;
-pub(crate) use kept::KeptBlocks;
+pub use scans::first::{FirstRows, NullsWanted};
+pub(crate) use stored::build::BlockBuilder;
+pub(crate) use stored::error::BlockError;
+pub use values::batch::ColumnBatch;
 
-pub(crate) use scan::{BlockScan, BlockScanSpec};
-pub use test::ColumnTest;
-pub(crate) use test::life_test;
-pub use totals::{BlockTotals, TotalWanted};
-pub use vector::{Coded, ColumnVector, Strings, Values, ranked_float, ranked_real};
-pub(crate) use view::{Packed, PointRow, Unpacked, Wanted, point_row, prefix_rows};
+pub(crate) use scans::scan::{BlockScan, BlockScanSpec};
+pub use scans::totals::{BlockTotals, TotalWanted};
+pub(crate) use scans::view::{Packed, PointRow, Unpacked, Wanted, point_row, prefix_rows};
+pub use values::test::ColumnTest;
+pub(crate) use values::test::life_test;
+pub use values::vector::{Coded, ColumnVector, Strings, Values, ranked_float, ranked_real};

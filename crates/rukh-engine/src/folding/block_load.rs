@@ -4,12 +4,12 @@
 //! under way notices new blocks among its own and starts over.
 
 use crate::EngineError;
-use crate::columnar::block::Piece;
-use crate::columnar::build::BlockBuilder;
-use crate::columnar::changes::Change;
-use crate::columnar::error::corruption;
-use crate::columnar::head::Head;
-use crate::columnar::open::block_at;
+use crate::columnar::scans::changes::Change;
+use crate::columnar::scans::open::block_at;
+use crate::columnar::stored::block::Piece;
+use crate::columnar::stored::build::BlockBuilder;
+use crate::columnar::stored::error::corruption;
+use crate::columnar::stored::head::Head;
 use crate::forms::entry::IndexCodec;
 use crate::state::shared::Inner;
 use crate::state::unsettled::Loads;

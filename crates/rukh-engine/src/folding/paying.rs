@@ -1,6 +1,6 @@
 //! How debts are paid; see `debts`.
 
-use crate::columnar::block::Piece;
+use crate::columnar::stored::block::Piece;
 use crate::folding::repack::{self, Want};
 use crate::forms::codec::TableCodec;
 use crate::forms::entry::IndexCodec;
@@ -45,7 +45,7 @@ impl Engine {
 
     /// Sets how many rows new blocks of columnar indexes have, 2 at least.
     pub fn set_block_rows(&self, rows: usize) {
-        let rows = rows.clamp(2, crate::columnar::block::BLOCK_ROWS);
+        let rows = rows.clamp(2, crate::columnar::stored::block::BLOCK_ROWS);
         self.inner.debts.block_rows.store(rows, Ordering::Relaxed);
     }
 }

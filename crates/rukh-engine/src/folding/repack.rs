@@ -19,17 +19,17 @@
 //! Rows that have expired for all snapshots are left out of new blocks. Blocks that have some and no changes get steps of
 //! their own. A change that has died stays until then: without it the row that it replaced would be seen again.
 
-use crate::columnar::batch::ColumnBatch;
-use crate::columnar::block::Piece;
-use crate::columnar::build::BlockBuilder;
-use crate::columnar::changes::{Change, Changes};
 use crate::columnar::check::pieces_of;
-use crate::columnar::error::corruption;
-use crate::columnar::head::Head;
-use crate::columnar::open::block_at;
-use crate::columnar::row_keys::RowKeys;
-use crate::columnar::scan::BlockScan;
-use crate::columnar::test::Test;
+use crate::columnar::scans::changes::{Change, Changes};
+use crate::columnar::scans::open::block_at;
+use crate::columnar::scans::scan::BlockScan;
+use crate::columnar::stored::block::Piece;
+use crate::columnar::stored::build::BlockBuilder;
+use crate::columnar::stored::error::corruption;
+use crate::columnar::stored::head::Head;
+use crate::columnar::stored::row_keys::RowKeys;
+use crate::columnar::values::batch::ColumnBatch;
+use crate::columnar::values::test::Test;
 use crate::forms::entry::{Blocks, DELETED, IndexCodec, id_of_table};
 use crate::forms::{row, times};
 use crate::progress::{NoProgress, check_cancelled};

@@ -30,7 +30,7 @@ impl Default for Debts {
             known: Mutex::default(),
             repacks: Mutex::default(),
             rows_min: AtomicU64::new(REPACK_ROWS),
-            block_rows: AtomicUsize::new(crate::columnar::block::BLOCK_ROWS),
+            block_rows: AtomicUsize::new(crate::columnar::stored::block::BLOCK_ROWS),
         }
     }
 }

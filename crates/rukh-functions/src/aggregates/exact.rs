@@ -35,7 +35,7 @@ use rukh_keys::{DataType, NUMERIC_HALF};
 use crate::aggregates::recomputed::sliding;
 use crate::forms::intervals::INTERVAL;
 use crate::forms::numerics::{NAN, power_of_ten};
-use crate::functions::undefined::undefined_function;
+use crate::functions::common::undefined::undefined_function;
 use crate::numbers::Number;
 use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
 use crate::types::arrow_type;

@@ -30,7 +30,7 @@ use rukh_keys::ValueError;
 use crate::aggregates::intervals::{self, are_intervals};
 use crate::aggregates::recomputed::Recomputed;
 use crate::forms::intervals::INTERVAL;
-use crate::functions::undefined::undefined_function;
+use crate::functions::common::undefined::undefined_function;
 use rukh_error::SqlError;
 
 /// Returns the aggregates that replace DataFusion's.

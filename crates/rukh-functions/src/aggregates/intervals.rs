@@ -18,7 +18,7 @@ use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::utils::format_state_name;
 
 use crate::forms::intervals::{INTERVAL, order_of, out_of_range};
-use crate::functions::interval_scale::scaled;
+use crate::functions::times::interval_scale::scaled;
 use rukh_error::SqlError;
 
 /// Whether these are the arguments of an aggregate of intervals.

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 
-use crate::functions::undefined::undefined_function;
+use crate::functions::common::undefined::undefined_function;
 
 /// Returns the aggregates.
 pub fn aggregates() -> [Arc<AggregateUDF>; 2] {

@@ -37,7 +37,7 @@ use crate::aggregates::exact;
 use crate::aggregates::intervals::{self, are_intervals};
 use crate::aggregates::recomputed::Recomputed;
 use crate::forms::intervals::INTERVAL;
-use crate::functions::undefined::undefined_function;
+use crate::functions::common::undefined::undefined_function;
 use crate::signatures::overloaded::INT8_DIGITS;
 use rukh_error::SqlError;
 

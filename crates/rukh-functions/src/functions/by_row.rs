@@ -29,9 +29,11 @@ use datafusion::logical_expr::{
 use rukh_error::SqlError;
 
 use crate::forms::intervals::interval_of;
-use crate::functions::moment_parts::days_of;
-use crate::functions::row_values::{Compute, bytes, float, int4, integer, number};
-use crate::functions::{bytes as byte_strings, degrees, dimensions, moment_input, quoting};
+use crate::functions::common::row_values::{Compute, bytes, float, int4, integer, number};
+use crate::functions::times::moment_parts::days_of;
+use crate::functions::{
+    lists::dimensions, numbers::degrees, texts::bytes as byte_strings, texts::quoting, times::moment_input,
+};
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
 use crate::signatures::table::{self, Overload};

@@ -9,8 +9,8 @@
 //! | `^ab(c|d)`              | `ab`         | groups are not looked into                  |
 //! | `ab`, `^ab|cd`, `^[ab]` | none         | may begin with anything, or with no text    |
 
-use rukh_functions::functions::regex::POINT_IS_ANY;
-use rukh_functions::functions::similar;
+use rukh_functions::functions::texts::regex::POINT_IS_ANY;
+use rukh_functions::functions::texts::similar;
 
 /// Returns texts with one of which all begin that a regular expression matches, if it says so plainly: one for
 /// each of its alternatives.

@@ -19,11 +19,11 @@ use crate::bind::types::index_terms::matched_text;
 use crate::exec::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
-use rukh_functions::functions::arithmetic::checked_operator;
-use rukh_functions::functions::date_trunc::time_unit;
-use rukh_functions::functions::declared::declared_value;
-use rukh_functions::functions::extract::{DATE_PART, EXTRACT, is_whole_part};
-use rukh_functions::functions::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
+use rukh_functions::functions::common::declared::declared_value;
+use rukh_functions::functions::numbers::arithmetic::checked_operator;
+use rukh_functions::functions::times::date_trunc::time_unit;
+use rukh_functions::functions::times::extract::{DATE_PART, EXTRACT, is_whole_part};
+use rukh_functions::functions::times::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
 use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
 use rukh_functions::types::data_type_of_arrow;
 

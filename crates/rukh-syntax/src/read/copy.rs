@@ -9,10 +9,10 @@
 
 use sqlparser::tokenizer::Token;
 
+use super::definitions::sequence::conflicting_options;
 use super::query;
 use super::reader::Reader;
 use super::reader::boolean;
-use super::sequence::conflicting_options;
 use crate::StatementError;
 use crate::tree::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, Expression, ForcedColumns,

@@ -13,7 +13,7 @@
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use super::data_type::data_type;
+use super::definitions::data_type::data_type;
 use super::reader::Reader;
 use super::utility;
 use crate::StatementError;

@@ -23,13 +23,9 @@
 //! | `lock`         | LOCK TABLE                                                              |
 //! | `operations`   | BACKUP, CHECKPOINT, COMPACT, VACUUM                                     |
 
-mod alter;
 mod copy;
-mod create_index;
-mod create_table;
-mod data_type;
+pub(crate) mod definitions;
 mod kept;
-mod lifetime;
 mod lock;
 mod many_rows;
 mod merge;
@@ -37,15 +33,12 @@ mod operations;
 mod parse;
 mod query;
 mod reader;
-mod role;
-mod schema;
-mod sequence;
 #[cfg(test)]
 mod tests;
 mod transaction;
 mod utility;
 mod writes;
 
-pub use data_type::data_type;
+pub use definitions::data_type::data_type;
 pub use parse::{parse, parse_expression, parse_object_name};
 pub use transaction::serializable;

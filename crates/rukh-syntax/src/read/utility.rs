@@ -3,19 +3,19 @@
 use rukh_catalog::CheckOption;
 use sqlparser::tokenizer::Token;
 
-use super::alter;
 use super::copy;
-use super::create_index;
-use super::create_table;
+use super::definitions::alter;
+use super::definitions::create_index;
+use super::definitions::create_table;
+use super::definitions::role;
+use super::definitions::schema;
+use super::definitions::sequence;
 use super::kept;
 use super::lock;
 use super::merge;
 use super::operations;
 use super::query;
 use super::reader::{Reader, boolean};
-use super::role;
-use super::schema;
-use super::sequence;
 use super::transaction;
 use crate::StatementError;
 use crate::text::quoted;

@@ -31,7 +31,7 @@ use crate::bind::names::whole_rows::{self, Asked, asked, is_mark};
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
-use rukh_functions::functions::json;
+use rukh_functions::functions::texts::json;
 use rukh_syntax::make::call;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};

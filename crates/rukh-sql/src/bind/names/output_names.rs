@@ -16,15 +16,15 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::bind::spelling::spelled;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
-use rukh_functions::functions::arrays::BESIDE_NULL;
 use rukh_functions::functions::by_row::BITWISE_NOT;
-use rukh_functions::functions::cast_apart::CAST_APART;
-use rukh_functions::functions::declared::DECLARED;
-use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
-use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
-use rukh_functions::functions::round_moment::ROUND_MOMENT;
-use rukh_functions::functions::to_uuid::TO_UUID;
-use rukh_functions::functions::wide_number::WIDE_NUMBER;
+use rukh_functions::functions::common::cast_apart::CAST_APART;
+use rukh_functions::functions::common::declared::DECLARED;
+use rukh_functions::functions::common::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
+use rukh_functions::functions::lists::arrays::BESIDE_NULL;
+use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
+use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
+use rukh_functions::functions::texts::to_uuid::TO_UUID;
+use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
 use rukh_syntax::{HIDDEN, shown_name};
 
 /// What a column is called that nothing gives a name.

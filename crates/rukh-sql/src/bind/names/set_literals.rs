@@ -16,7 +16,7 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use rukh_error::SqlError;
-use rukh_functions::functions::to_uuid::TO_UUID;
+use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::types::data_type_of;
 use rukh_keys::DataType;
 use rukh_syntax::make::{self, call, query_of};

@@ -26,7 +26,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr as PlannedExpr, LogicalPlan};
 use rukh_catalog::{Catalog, Table};
 use rukh_error::SqlError;
-use rukh_functions::functions::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER, misplaced};
+use rukh_functions::functions::common::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER, misplaced};
 use rukh_syntax::make::call;
 use rukh_syntax::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SetExpr, TableFactor,

@@ -44,7 +44,7 @@ use crate::bind::plans::outer_columns::{free_columns, query_of};
 use crate::bind::types::bound_operators::is_open;
 use crate::bind::types::coercions::beside_subquery;
 use crate::bind::types::typed_casts::literal_text;
-use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::numbers::arithmetic::operator_of;
 
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;

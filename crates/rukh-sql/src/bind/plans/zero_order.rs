@@ -16,7 +16,7 @@ use datafusion::logical_expr::expr::{Cast, Sort as SortKey};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Distinct;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
-use rukh_functions::functions::arithmetic::operator_of;
+use rukh_functions::functions::numbers::arithmetic::operator_of;
 
 /// Lets a node sort floats as above.
 pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{Expr, GroupByExpr, Ident, Query, Select, Value, Visitor, VisitorMut};
 
-use rukh_functions::functions::cast_apart::CAST_APART;
+use rukh_functions::functions::common::cast_apart::CAST_APART;
 
 use rukh_syntax::make::call;
 use rukh_syntax::{Walk, WalkMut};

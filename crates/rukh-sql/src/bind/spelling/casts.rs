@@ -16,9 +16,9 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
-use rukh_functions::functions::round_moment::ROUND_MOMENT;
-use rukh_functions::functions::to_uuid::{TO_UUID, TO_UUIDS};
-use rukh_functions::functions::wide_number::WIDE_NUMBER;
+use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
+use rukh_functions::functions::texts::to_uuid::{TO_UUID, TO_UUIDS};
+use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
 use rukh_keys::{DataType, Interval};
 use rukh_syntax::sqlparser::ast::{self, ArrayElemTypeDef, CastKind, Expr, TypedString, Value, VisitorMut};
 

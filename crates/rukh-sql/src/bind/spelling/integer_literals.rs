@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::casts::texts::CAST_VARCHAR;
-use rukh_functions::functions::round_moment::ROUND_MOMENT;
+use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
 use rukh_syntax::sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Distinct, Expr, Fetch, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, Subscript, TableFactor,

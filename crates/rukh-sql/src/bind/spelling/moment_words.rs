@@ -20,7 +20,7 @@ use datafusion::logical_expr::{Expr, cast};
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::sqlparser::ast;
 
-use rukh_functions::functions::clock::now;
+use rukh_functions::functions::times::clock::now;
 use rukh_functions::types::arrow_type;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@
 //! | `age(x)`                      | `age(current_date, x)`                                             |
 //! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
-use rukh_functions::functions::ages::AGE;
-use rukh_functions::functions::json::{ELEMENT, OF_JSON, RAW, ROW};
+use rukh_functions::functions::texts::json::{ELEMENT, OF_JSON, RAW, ROW};
+use rukh_functions::functions::times::ages::AGE;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, Ident, ObjectName, SelectItem, SetExpr, Value,

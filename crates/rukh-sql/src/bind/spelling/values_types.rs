@@ -12,8 +12,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
-use rukh_functions::functions::declared::DECLARED;
-use rukh_functions::functions::to_uuid::TO_UUID;
+use rukh_functions::functions::common::declared::DECLARED;
+use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_keys::DataType;
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;

@@ -11,8 +11,8 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
-use rukh_functions::functions::extract::{EXTRACT, WHOLE, whole_part};
-use rukh_functions::functions::time_zones;
+use rukh_functions::functions::times::extract::{EXTRACT, WHOLE, whole_part};
+use rukh_functions::functions::times::time_zones;
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
 use rukh_functions::signatures::resolve::Meant;
 

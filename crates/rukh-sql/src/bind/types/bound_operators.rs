@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::forms::intervals::INTERVAL;
-use rukh_functions::functions::to_uuid::uuids;
+use rukh_functions::functions::texts::to_uuid::uuids;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::{self, Meant, Unresolved};
 use rukh_functions::signatures::table;

@@ -36,9 +36,9 @@ use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionR
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::table::Kind;
-use rukh_functions::functions::arithmetic::roomy;
-use rukh_functions::functions::array_order::array_comparison;
-use rukh_functions::functions::declared::declared_as;
+use rukh_functions::functions::common::declared::declared_as;
+use rukh_functions::functions::lists::array_order::array_comparison;
+use rukh_functions::functions::numbers::arithmetic::roomy;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::are_uuids;

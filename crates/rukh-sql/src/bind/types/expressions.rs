@@ -37,8 +37,8 @@ use crate::bind::types::typed_casts;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::casts::texts::CAST_CHAR;
-use rukh_functions::functions::exact::inexact;
-use rukh_functions::functions::extract::{DATE_PART, STORED_DATE_PART, WHOLE};
+use rukh_functions::functions::common::exact::inexact;
+use rukh_functions::functions::times::extract::{DATE_PART, STORED_DATE_PART, WHOLE};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
 

@@ -13,9 +13,9 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use rukh_catalog::Table;
-use rukh_functions::functions::arithmetic::operator_of;
-use rukh_functions::functions::declared::declared_value;
-use rukh_functions::functions::renamed::usual;
+use rukh_functions::functions::common::declared::declared_value;
+use rukh_functions::functions::common::renamed::usual;
+use rukh_functions::functions::numbers::arithmetic::operator_of;
 use rukh_keys::DataType;
 
 use crate::bind::types::expressions::normalise;

@@ -34,7 +34,7 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::INTERVAL;
-use rukh_functions::functions::interval_order::{interval_order, number_of};
+use rukh_functions::functions::times::interval_order::{interval_order, number_of};
 
 use crate::bind::types::coercions::converted;
 

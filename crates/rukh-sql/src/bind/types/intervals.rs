@@ -20,12 +20,12 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
-use rukh_functions::functions::arithmetic::{checked, is_day_sum};
-use rukh_functions::functions::arrays::{contains, overlaps};
 use rukh_functions::functions::by_row::{self, SHIFTS};
-use rukh_functions::functions::exact::exact_function;
-use rukh_functions::functions::interval_scale::{divided, multiplied};
-use rukh_functions::functions::time_difference::time_difference;
+use rukh_functions::functions::common::exact::exact_function;
+use rukh_functions::functions::lists::arrays::{contains, overlaps};
+use rukh_functions::functions::numbers::arithmetic::{checked, is_day_sum};
+use rukh_functions::functions::times::interval_scale::{divided, multiplied};
+use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 
 /// Plans products and quotients of intervals.

@@ -15,7 +15,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
-use rukh_functions::functions::declared::declared_as;
+use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::types::data_type_of;
 
 use crate::bind::types::coercions::{converted, unified_fields};

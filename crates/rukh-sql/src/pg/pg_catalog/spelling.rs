@@ -1,7 +1,7 @@
 //! `format` and `parse_ident`: texts of SQL put together and taken apart.
 
 use rukh_error::SqlError;
-use rukh_functions::functions::quoting::quoted_literal;
+use rukh_functions::functions::texts::quoting::quoted_literal;
 use rukh_syntax::quoted;
 
 use super::table::Cell;

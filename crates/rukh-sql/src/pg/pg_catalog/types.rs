@@ -80,24 +80,7 @@ pub(super) fn array_of(oid: i64) -> i64 {
 
 /// Returns the number of the type of a column.
 pub(crate) fn oid_of(ty: &DataType) -> i64 {
-    match ty {
-        DataType::Boolean => 16,
-        DataType::TinyInt | DataType::SmallInt => 21,
-        DataType::Integer => 23,
-        DataType::BigInt => 20,
-        DataType::Real => 700,
-        DataType::Double => 701,
-        DataType::Decimal { .. } | DataType::Numeric { .. } => 1700,
-        DataType::Date => 1082,
-        DataType::Time { .. } => 1083,
-        DataType::Timestamp { .. } => 1114,
-        DataType::TimestampTz { .. } => 1184,
-        DataType::Uuid => 2950,
-        DataType::Char(_) => 1042,
-        DataType::Varchar(None) => 25,
-        DataType::Varchar(Some(_)) => 1043,
-        DataType::Binary(_) | DataType::Varbinary(_) => 17,
-    }
+    i64::from(rukh_functions::types::oid_of(ty))
 }
 
 /// Returns the name of the type of a column, as `pg_type` has it.

@@ -1,0 +1,10 @@
+//! Numbers: operators, rounding, floats, and numbers as `to_char` writes them.
+//!
+//! Deliberately not here: casts (`casts`) and NaN of NUMERIC (`forms::numerics`).
+
+pub mod arithmetic;
+pub(crate) mod degrees;
+pub mod float_functions;
+pub(crate) mod number_text;
+pub mod rounding;
+pub mod wide_number;

@@ -1,0 +1,101 @@
+//! Values as PostgreSQL sends them, as text or binary.
+
+use bytes::{BufMut, BytesMut};
+use rukh::{DataType, Datum, Row, binary};
+use std::fmt::Write;
+
+use crate::protocol::arrays;
+use crate::protocol::types::WireType;
+
+/// The numbers of PostgreSQL's types `oid` and `text`.
+const OID: u32 = 26;
+const TEXT: u32 = 25;
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// As text.
+    Text,
+    /// In PostgreSQL's binary form.
+    Binary,
+}
+
+impl Format {
+    /// Reads a format code; `None` if there is no such format.
+    pub(crate) fn of_code(code: i16) -> Option<Format> {
+        match code {
+            0 => Some(Format::Text),
+            1 => Some(Format::Binary),
+            _ => None,
+        }
+    }
+
+    /// Returns the format code.
+    pub(crate) fn code(self) -> i16 {
+        match self {
+            Format::Text => 0,
+            Format::Binary => 1,
+        }
+    }
+}
+
+/// Appends a DataRow message.
+pub(crate) fn write_row(row: &Row, types: &[WireType], formats: &[Format], out: &mut BytesMut) {
+    out.put_u8(b'D');
+    let start = out.len();
+    out.put_i32(0);
+    // A result has at most as many columns as its description, which is counted in 16 bits.
+    out.put_i16(types.len() as i16);
+    for (at, (wire, format)) in types.iter().zip(formats).enumerate() {
+        match row.datum(at) {
+            Datum::Text(text) if wire.oid != TEXT => arrays::write_text_value(text, *wire, *format, out),
+            Datum::Int(number) if wire.oid == OID && *format == Format::Binary => {
+                out.put_i32(4);
+                // Numbers of objects have 32 bits.
+                out.put_u32(*number as u32);
+            }
+            datum => write_value(datum, &wire.ty, *format, out),
+        }
+    }
+    set_length(out, start);
+}
+
+/// Appends the length of a value, then the value.
+pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mut BytesMut) {
+    if datum.is_null() {
+        out.put_i32(-1);
+        return;
+    }
+    let start = out.len();
+    out.put_i32(0);
+    match format {
+        Format::Text => write_text(datum, ty, out),
+        Format::Binary => binary::write(datum, ty, out),
+    }
+    let length = out.len() - start - 4;
+    put_length(out, start, length);
+}
+
+/// Appends a value as text.
+pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
+    match datum {
+        Datum::Text(text) => out.put_slice(text.as_bytes()),
+        Datum::Boolean(value) => out.put_u8(if *value { b't' } else { b'f' }),
+        Datum::Int(value) => {
+            // A buffer in memory takes what it is given.
+            let _ = write!(out, "{value}");
+        }
+        _ => out.put_slice(ty.format_text(datum).as_bytes()),
+    }
+}
+
+/// Fills in the length of a message, which begins at `start` and counts itself.
+pub(crate) fn set_length(out: &mut BytesMut, start: usize) {
+    let length = out.len() - start;
+    put_length(out, start, length);
+}
+
+fn put_length(out: &mut BytesMut, at: usize, length: usize) {
+    // Rows are far below 2 GiB: values are bounded where they are stored.
+    out[at..at + 4].copy_from_slice(&(length as i32).to_be_bytes());
+}

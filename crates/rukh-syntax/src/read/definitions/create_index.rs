@@ -1,0 +1,191 @@
+//! CREATE INDEX, and the elements that it shares with PRIMARY KEY.
+
+use rukh_keys::SortOrder;
+use sqlparser::tokenizer::Token;
+
+use crate::StatementError;
+use crate::read::reader::Reader;
+use crate::tree::{CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Statement};
+
+/// Reads CREATE [UNIQUE] INDEX.
+pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["create"])?;
+    let unique = reader.accept(&["unique"]);
+    reader.expect(&["index"])?;
+    reader.accept(&["concurrently"]);
+    let if_not_exists = reader.if_not_exists();
+    let name = if reader.peeks(&["on"]) {
+        None
+    } else {
+        Some(reader.name()?)
+    };
+    if if_not_exists && name.is_none() {
+        return Err(reader.unexpected());
+    }
+    reader.expect(&["on"])?;
+    reader.accept(&["only"]);
+    let table = reader.object_name()?;
+    let columnar = reader.accept(&["using"]) && is_columnar(reader, "btree")?;
+    // The order of a columnar index is that of the primary key by default.
+    let elements = match columnar && *reader.peek_at(0) != Token::LParen {
+        true => Vec::new(),
+        false => reader.parenthesised(index_element)?,
+    };
+    let include = if reader.accept(&["include"]) {
+        reader.names()?
+    } else {
+        Vec::new()
+    };
+    check_options(reader)?;
+    let predicate = predicate(reader)?;
+    Ok(Statement::CreateIndex(Box::new(CreateIndexStatement {
+        name,
+        table,
+        unique,
+        if_not_exists,
+        elements,
+        include,
+        predicate,
+        columnar,
+    })))
+}
+
+/// Reads an element of a primary key: a column or `HASH(column, n)`, ASC or DESC.
+pub(crate) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, StatementError> {
+    let position = reader.position();
+    let expr = match is_hash(reader) {
+        true => hash(reader)?,
+        false => KeyExprDefinition::Column(reader.name()?),
+    };
+    if reader.peeks(&["row_timestamp"]) {
+        return Err(reader.unsupported("ROW_TIMESTAMP is not supported"));
+    }
+    Ok(KeyElementDefinition {
+        expr,
+        order: sort_order(reader),
+        position,
+    })
+}
+
+fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, StatementError> {
+    let position = reader.position();
+    let expr = if is_hash(reader) {
+        hash(reader)?
+    } else if reader.accept_token(&Token::LParen) {
+        if reader.peeks(&["select"]) {
+            return Err(StatementError::unsupported("cannot use subquery in index expression").at(position));
+        }
+        let expr = reader.expression()?;
+        reader.expect_token(&Token::RParen)?;
+        KeyExprDefinition::Expression(Box::new(expr))
+    } else if *reader.peek_at(1) == Token::LParen {
+        KeyExprDefinition::Expression(Box::new(reader.call()?))
+    } else {
+        KeyExprDefinition::Column(reader.name()?)
+    };
+    if reader.peeks(&["collate"]) {
+        return Err(reader
+            .unsupported("COLLATE is not supported")
+            .with_hint("Text is ordered by its bytes."));
+    }
+    let order = sort_order(reader);
+    check_nulls(reader, order)?;
+    Ok(KeyElementDefinition {
+        expr,
+        order,
+        position,
+    })
+}
+
+/// Whether `HASH(` is next; a column may be called `hash` too.
+fn is_hash(reader: &Reader<'_>) -> bool {
+    reader.peeks(&["hash"]) && *reader.peek_at(1) == Token::LParen
+}
+
+fn hash(reader: &mut Reader<'_>) -> Result<KeyExprDefinition, StatementError> {
+    reader.take();
+    reader.expect_token(&Token::LParen)?;
+    let column = reader.name()?;
+    reader.expect_token(&Token::Comma)?;
+    let position = reader.position();
+    let bytes = reader.integer()?;
+    reader.expect_token(&Token::RParen)?;
+    match bytes {
+        4 | 8 | 16 => Ok(KeyExprDefinition::Hash {
+            column,
+            bytes: bytes as u8,
+        }),
+        _ => {
+            let message = format!("HASH takes 4, 8 or 16 bytes, not {bytes}");
+            Err(StatementError::statement("22023", message).at(position))
+        }
+    }
+}
+
+/// Reads `[ASC | DESC]`.
+pub(crate) fn sort_order(reader: &mut Reader<'_>) -> SortOrder {
+    if reader.accept(&["desc"]) {
+        return SortOrder::Desc;
+    }
+    reader.accept(&["asc"]);
+    SortOrder::Asc
+}
+
+/// NULLs have one place in a key: last in ASC, first in DESC.
+fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), StatementError> {
+    let (natural, other) = match order {
+        SortOrder::Asc => ("last", "first"),
+        SortOrder::Desc => ("first", "last"),
+    };
+    if reader.peeks(&["nulls", other]) {
+        return Err(reader.unsupported("NULLS FIRST in ASC and NULLS LAST in DESC are not supported"));
+    }
+    if !reader.accept(&["nulls", natural]) && reader.peeks(&["nulls"]) {
+        return Err(reader.unexpected());
+    }
+    Ok(())
+}
+
+/// Reads an access method: whether it is `columnar`, not that of rows.
+pub(crate) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, StatementError> {
+    if reader.accept(&[rows]) {
+        return Ok(false);
+    }
+    if reader.accept(&["columnar"]) {
+        return Ok(true);
+    }
+    let error = reader.position();
+    let method = reader.any_word()?.text;
+    Err(StatementError::unsupported(format!("access method \"{method}\" is not supported")).at(error))
+}
+
+/// Takes clauses that change nothing, and refuses those that would.
+fn check_options(reader: &mut Reader<'_>) -> Result<(), StatementError> {
+    reader.accept(&["nulls", "distinct"]);
+    if reader.peeks(&["nulls", "not", "distinct"]) {
+        return Err(reader.unsupported("NULLS NOT DISTINCT is not supported"));
+    }
+    if reader.accept(&["with"]) {
+        reader.expect_token(&Token::LParen)?;
+        let option = reader.any_word()?;
+        let message = format!("unrecognized parameter \"{}\"", option.text);
+        return Err(StatementError::statement("22023", message).at(option.position));
+    }
+    if reader.peeks_any(&["tablespace", "async", "salt_buckets", "split"]) {
+        let word = reader.any_word()?;
+        let message = format!("{} of an index is not supported", word.text.to_ascii_uppercase());
+        return Err(StatementError::unsupported(message).at(word.position));
+    }
+    Ok(())
+}
+
+fn predicate(reader: &mut Reader<'_>) -> Result<Option<Expression>, StatementError> {
+    if !reader.accept(&["where"]) {
+        return Ok(None);
+    }
+    let position = reader.position();
+    Ok(Some(Expression {
+        expr: reader.expression()?,
+        position,
+    }))
+}

@@ -1,0 +1,214 @@
+//! Roles and their rights.
+//!
+//! ```text
+//! CREATE | ALTER {USER | ROLE} name [WITH] [option …]
+//! DROP {USER | ROLE} [IF EXISTS] name, …
+//! GRANT  right, … ON objects TO   {role | PUBLIC}, …
+//! REVOKE right, … ON objects FROM {role | PUBLIC}, … [RESTRICT]
+//! ALTER {TABLE | VIEW | SEQUENCE | SCHEMA} name OWNER TO role
+//!
+//! option:   [NO]SUPERUSER | [NO]LOGIN | [ENCRYPTED] PASSWORD 'x' | PASSWORD NULL | VALID UNTIL 'time'
+//! right:    ALL [PRIVILEGES] | SELECT | INSERT | UPDATE | DELETE | TRUNCATE | USAGE | CREATE
+//!           | READ | WRITE | DDL
+//! objects:  [TABLE] name, … | SEQUENCE name, … | ALL {TABLES | SEQUENCES} IN SCHEMA name, …
+//!           | SCHEMA name, … | DATABASE name
+//! ```
+//!
+//! READ is SELECT; WRITE is INSERT, UPDATE, DELETE and TRUNCATE; DDL is what owners may do to a table.
+
+use rukh_catalog::Rights;
+use sqlparser::tokenizer::Token;
+
+use crate::StatementError;
+use crate::read::reader::Reader;
+use crate::tree::{GrantObjects, Name, Ownable, RoleOptions, RoleStatement, Secret};
+
+/// Whether the next statement is one of these.
+pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
+    let is_role = |at| ["user", "role"].iter().any(|word| reader.peeks_at(at, word));
+    let verb = ["create", "alter", "drop"];
+    (reader.peeks_any(&verb) && is_role(1)) || reader.peeks_any(&["grant", "revoke"]) || is_owner_to(reader)
+}
+
+/// Whether this is ALTER TABLE name OWNER TO, and the like.
+fn is_owner_to(reader: &Reader<'_>) -> bool {
+    let kind = ["table", "view", "sequence", "schema"];
+    if !reader.peeks(&["alter"]) || !kind.iter().any(|word| reader.peeks_at(1, word)) {
+        return false;
+    }
+    let after = if *reader.peek_at(3) == Token::Period { 5 } else { 3 };
+    reader.peeks_at(after, "owner") && reader.peeks_at(after + 1, "to")
+}
+
+/// Reads any of them.
+pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementError> {
+    if is_owner_to(reader) {
+        return owner_to(reader);
+    }
+    let verb = reader.any_word()?;
+    if matches!(verb.text.as_str(), "grant" | "revoke") {
+        return grant(reader, verb.text == "grant");
+    }
+    let is_user = reader.any_word()?.text == "user";
+    match verb.text.as_str() {
+        "create" => {
+            let name = reader.name()?;
+            let mut options = RoleOptions::default();
+            if is_user {
+                options.login = Some(true);
+            }
+            read_options(reader, &mut options)?;
+            Ok(RoleStatement::Create { name, options })
+        }
+        "alter" => {
+            let name = reader.name()?;
+            if reader.peeks_any(&["set", "reset", "in", "rename"]) {
+                return Err(reader.unsupported("roles have no settings, and keep their names"));
+            }
+            let mut options = RoleOptions::default();
+            read_options(reader, &mut options)?;
+            Ok(RoleStatement::Alter { name, options })
+        }
+        _ => {
+            let if_exists = reader.if_exists();
+            let names = reader.list(Reader::name)?;
+            Ok(RoleStatement::Drop { names, if_exists })
+        }
+    }
+}
+
+fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<(), StatementError> {
+    reader.accept(&["with"]);
+    while let Token::Word(_) = reader.peek_at(0) {
+        let position = reader.position();
+        let word = reader.any_word()?;
+        match word.text.as_str() {
+            "superuser" => options.superuser = Some(true),
+            "nosuperuser" => options.superuser = Some(false),
+            "login" => options.login = Some(true),
+            "nologin" => options.login = Some(false),
+            "encrypted" if reader.peeks(&["password"]) => {}
+            "password" if reader.accept(&["null"]) => options.password = Some(None),
+            "password" => options.password = Some(Some(Secret(reader.string()?))),
+            "valid" => {
+                reader.expect(&["until"])?;
+                let position = reader.position();
+                let text = reader.string()?;
+                options.valid_until = Some(Name { text, position });
+            }
+            // What every role is anyway.
+            "inherit" | "nocreatedb" | "nocreaterole" | "noreplication" | "nobypassrls" => {}
+            "noinherit" | "createdb" | "createrole" | "replication" | "bypassrls" | "connection" | "in"
+            | "role" | "admin" | "user" | "sysid" => {
+                let message = format!("role option {} is not supported", word.text.to_ascii_uppercase());
+                return Err(StatementError::unsupported(message).at(position));
+            }
+            other => {
+                let message = format!("unrecognized role option \"{other}\"");
+                return Err(StatementError::syntax(message).at(position));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, StatementError> {
+    if !gives && reader.peeks(&["grant", "option"]) {
+        return Err(reader.unsupported("grant options are not supported"));
+    }
+    let rights = match reader.accept(&["all"]) {
+        true => {
+            reader.accept(&["privileges"]);
+            None
+        }
+        false => {
+            let rights = reader.list(right)?;
+            Some(rights.into_iter().fold(Rights::NONE, Rights::with))
+        }
+    };
+    reader.expect(&["on"])?;
+    let on = objects(reader)?;
+    reader.expect(&[if gives { "to" } else { "from" }])?;
+    let roles = reader.list(grantee)?;
+    if reader.peeks(&["with"]) {
+        return Err(reader.unsupported("grant options are not supported"));
+    }
+    if !gives {
+        reader.accept(&["restrict"]);
+    }
+    Ok(RoleStatement::Grant {
+        gives,
+        rights,
+        on,
+        roles,
+    })
+}
+
+fn right(reader: &mut Reader<'_>) -> Result<Rights, StatementError> {
+    let word = reader.any_word()?;
+    let named = Rights::NAMED.iter().find(|(name, _)| *name == word.text);
+    let rights = match (named, word.text.as_str()) {
+        (Some((_, rights)), _) => *rights,
+        (None, "read") => Rights::SELECT,
+        (None, "write") => Rights::WRITE,
+        (None, "references" | "trigger" | "execute" | "temporary" | "temp" | "connect" | "maintain") => {
+            let message = format!("the right {} is not supported", word.text.to_ascii_uppercase());
+            return Err(StatementError::unsupported(message).at(word.position));
+        }
+        (None, _) if reader.peeks_any(&["to", "from"]) => {
+            let message = "memberships of roles are not supported";
+            return Err(StatementError::unsupported(message).at(word.position));
+        }
+        (None, other) => {
+            let message = format!("unrecognized privilege type \"{other}\"");
+            return Err(StatementError::syntax(message).at(word.position));
+        }
+    };
+    match *reader.peek_at(0) == Token::LParen {
+        true => Err(reader.unsupported("rights on columns are not supported")),
+        false => Ok(rights),
+    }
+}
+
+fn objects(reader: &mut Reader<'_>) -> Result<GrantObjects, StatementError> {
+    if reader.accept(&["all", "tables", "in", "schema"]) {
+        return Ok(GrantObjects::AllTables(reader.list(Reader::name)?));
+    }
+    if reader.accept(&["all", "sequences", "in", "schema"]) {
+        return Ok(GrantObjects::AllSequences(reader.list(Reader::name)?));
+    }
+    if reader.accept(&["schema"]) {
+        return Ok(GrantObjects::Schemas(reader.list(Reader::name)?));
+    }
+    if reader.accept(&["database"]) {
+        // There is one, whatever it is called.
+        reader.any_word()?;
+        return Ok(GrantObjects::Database);
+    }
+    if reader.accept(&["sequence"]) {
+        return Ok(GrantObjects::Sequences(reader.list(Reader::object_name)?));
+    }
+    reader.accept(&["table"]);
+    Ok(GrantObjects::Tables(reader.list(Reader::object_name)?))
+}
+
+fn grantee(reader: &mut Reader<'_>) -> Result<Option<Name>, StatementError> {
+    match reader.accept(&["public"]) {
+        true => Ok(None),
+        false => reader.name().map(Some),
+    }
+}
+
+fn owner_to(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementError> {
+    reader.take();
+    let kind = match reader.any_word()?.text.as_str() {
+        "table" => Ownable::Table,
+        "view" => Ownable::View,
+        "schema" => Ownable::Schema,
+        _ => Ownable::Sequence,
+    };
+    let object = reader.object_name()?;
+    reader.expect(&["owner", "to"])?;
+    let role = reader.name()?;
+    Ok(RoleStatement::Owner { kind, object, role })
+}
