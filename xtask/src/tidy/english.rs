@@ -1,4 +1,4 @@
-//! Plain English: comments use the field's usual words. Each idiom is a finding.
+//! Plain English: comments and pages use the field's usual words. Each idiom is a finding.
 //!
 //! | idiom                                               | usual words                                  |
 //! |-----------------------------------------------------|----------------------------------------------|
@@ -11,7 +11,7 @@
 //! | *speaks of*, *goes by*, *let be*, *lets go*         | has, uses, left out, releases                |
 //! | *for want of*, *in vain*                            | for lack of, for nothing                     |
 //!
-//! Words between asterisks or in code are quoted, not used.
+//! Words between asterisks or in code are quoted, not used. Decisions and the changelog stay as they were written.
 
 use super::finding::Finding;
 use super::tree::SourceFile;
@@ -44,13 +44,24 @@ const IDIOMS: &[&str] = &[
     "in vain",
 ];
 
-/// Finds the idioms in comments of Rust.
+/// Finds the idioms in comments of Rust and in pages.
 pub fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in files.iter().filter(|file| file.ending() == "rs") {
+    for file in files {
+        let is_page = file.ending() == "md" && !is_history(&file.path);
+        if !is_page && file.ending() != "rs" {
+            continue;
+        }
+        let mut in_block = false;
         for (index, line) in file.text.lines().enumerate() {
-            for idiom in idioms(line) {
-                let message = format!("\"{idiom}\" in a comment: tidy/english.rs has plain words for it");
+            in_block ^= is_page && line.trim_start().starts_with("```");
+            let prose = match is_page {
+                true if in_block => "",
+                true => line,
+                false => line.trim_start().strip_prefix("//").unwrap_or(""),
+            };
+            for idiom in idioms(prose) {
+                let message = format!("\"{idiom}\": tidy/english.rs has plain words for it");
                 findings.push(Finding::error(&file.path, index + 1, message));
             }
         }
@@ -58,10 +69,14 @@ pub fn check(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Returns the idioms that the comment of a line has.
-fn idioms(line: &str) -> impl Iterator<Item = &'static str> {
-    let comment = line.trim_start().strip_prefix("//").unwrap_or("");
-    let used = without_quoted(&without_quoted(comment, '`'), '*');
+/// Whether a page says what was, and not what is.
+fn is_history(path: &str) -> bool {
+    path == "CHANGELOG.md" || path.starts_with("docs/decisions/")
+}
+
+/// Returns the idioms of a line of prose.
+fn idioms(prose: &str) -> impl Iterator<Item = &'static str> {
+    let used = without_quoted(&without_quoted(prose, '`'), '*');
     let words: Vec<String> = used
         .split(|c: char| !c.is_alphanumeric() && c != '\'')
         .filter(|word| !word.is_empty())
@@ -85,32 +100,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idioms_of_comments_are_found() {
+    fn idioms_of_prose_are_found() {
         for (line, found) in [
             (
-                "/// Tells who asked, and who was told anew.",
+                "Tells who asked, and who was told anew.",
                 &["tells", "told", "asked", "anew", "who"][..],
             ),
-            ("let told = asked(); // not at the beginning of a line", &[]),
-            (
-                "    //! The rows at hand: what there is.",
-                &["at hand", "what there is"],
-            ),
-            ("// Whose turn it is; a hand; `nobody`; *told* is quoted.", &[]),
+            ("The rows at hand: what there is.", &["at hand", "what there is"]),
+            ("Whose turn it is; a hand; `nobody`; *told* is quoted.", &[]),
         ] {
             assert_eq!(idioms(line).collect::<Vec<_>>(), found, "{line}");
         }
     }
 
     #[test]
-    fn an_idiom_is_found_with_its_place() {
-        let files = [SourceFile::new(
-            "crates/house/src/a.rs",
-            "// A door.\n// Who opens it?\n",
-        )];
+    fn comments_and_pages_are_read() {
+        let files = [
+            SourceFile::new(
+                "crates/house/src/a.rs",
+                "// A door.\nlet told = 1; // told\n// Who opens it?\n",
+            ),
+            SourceFile::new("docs/doors.md", "Who opens it?\n```\nwho\n```\n"),
+            SourceFile::new("docs/decisions/0001-doors.md", "Who opens it?\n"),
+        ];
         assert_eq!(
             lines(&check(&files)),
-            ["crates/house/src/a.rs:2: \"who\" in a comment: tidy/english.rs has plain words for it"]
+            [
+                "crates/house/src/a.rs:3: \"who\": tidy/english.rs has plain words for it",
+                "docs/doors.md:1: \"who\": tidy/english.rs has plain words for it",
+            ]
         );
     }
 }

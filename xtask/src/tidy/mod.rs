@@ -6,7 +6,7 @@
 //! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
 //! | `rings`     | files of a crate that import one another in a circle                             |
 //! | `scripts`   | every directory of test scripts has a runner that names it                        |
-//! | `english`   | comments without idioms                                                          |
+//! | `english`   | comments and pages without idioms                                                        |
 //! | `names`     | names of code in `ARCHITECTURE.md` and `CONTRIBUTING.md` are defined             |
 //! | `docs`      | links and named files exist, the format version, numbered decisions               |
 //! | `locks`     | `bench-peers` has the versions of the root                                       |

@@ -13,6 +13,8 @@
 //! | `x::pg_catalog.int2[]`                 | `x::smallint[]`                           |
 //! | `'{1,2}'::int[]`                       | `ARRAY['1','2']::int[]`                   |
 //! | `x = ANY ('{1,2}')`                    | `x IN ('1', '2')`                         |
+//! | `x > ALL ('{1,2}')`                    | `x > '1' AND x > '2'`                     |
+//! | `x LIKE ANY (ARRAY['a%', 'b%'])`       | `x LIKE 'a%' OR x LIKE 'b%'`              |
 //! | `ARRAY(SELECT x …)`                    | see `array_queries`                        |
 //! | `current_schema`, `current_role`       | calls                                     |
 //! | `i.indkey[0]`                          | `i.indkey[1]`: vectors count from 0       |
@@ -38,10 +40,10 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::names::output_names::name_of;
 use crate::bind::spelling::array_parameters::{all_of, any_of};
 use rukh_functions::forms::array_text::elements;
-use rukh_functions::functions::regex::{MATCHES_ALL, SPLIT_ROWS};
-use rukh_functions::functions::similar::{LIKE_ESCAPE, like_escape};
+use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
+use rukh_functions::functions::texts::similar::{LIKE_ESCAPE, like_escape};
 use rukh_syntax::WalkMut;
-use rukh_syntax::make::call;
+use rukh_syntax::make::{call, join};
 
 use super::system_tables::KEYWORDS;
 use super::{array_queries, series, type_tree};
@@ -117,6 +119,9 @@ impl VisitorMut for Spell {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Some(spelled) = quantified_like(expr) {
+            *expr = spelled;
+        }
         match expr {
             Expr::Function(call) => {
                 drop_schema(&mut call.name);
@@ -419,6 +424,51 @@ fn listed(array: &Expr, becomes_list: bool) -> Option<Vec<Expr>> {
         },
         _ => None,
     }
+}
+
+/// Returns `x LIKE ANY (ARRAY[…])` or `x LIKE ALL (ARRAY[…])` of an array that is written out, pattern by pattern.
+fn quantified_like(expr: &Expr) -> Option<Expr> {
+    let (Expr::Like {
+        any,
+        pattern,
+        escape_char: None,
+        ..
+    }
+    | Expr::ILike {
+        any,
+        pattern,
+        escape_char: None,
+        ..
+    }) = expr
+    else {
+        return None;
+    };
+    let (array, by) = match pattern.as_ref() {
+        array if *any => (array.clone(), BinaryOperator::Or),
+        Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("all") => {
+            let [array] = <[Expr; 1]>::try_from(arguments_of(call)).ok()?;
+            (array, BinaryOperator::And)
+        }
+        _ => return None,
+    };
+    let like = |element: Expr| {
+        let mut like = expr.clone();
+        if let Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. } = &mut like {
+            *any = false;
+            **pattern = element;
+        }
+        Expr::Nested(Box::new(like))
+    };
+    let empty = Expr::Value(Value::Boolean(by == BinaryOperator::And).into());
+    let all = match &array {
+        // Patterns are texts in any case.
+        Expr::Cast { expr, .. } => listed(expr, true)?,
+        array => listed(array, true)?,
+    };
+    Some(match all.is_empty() {
+        true => empty,
+        false => Expr::Nested(Box::new(join(all.into_iter().map(like), by))),
+    })
 }
 
 /// Returns a pattern whose escape character is the backslash, as it is where nothing says otherwise; a constant

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DataFusionError, ScalarValue, Statistics};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Accumulator;
@@ -26,16 +26,13 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-    StatisticsArgs,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use rukh_engine::TotalWanted;
 
 use super::ScanExec;
+use super::delegated::{stands_for, with_children};
 use super::one_per_group::Input;
 use super::scan::{TotalsScan, external};
 
@@ -76,11 +73,7 @@ fn told_by_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Bloc
     };
     let aggregate = match aggregate.input().downcast_ref::<RepartitionExec>() {
         None => node.clone(),
-        Some(spread) => {
-            let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            node.clone()
-                .replace_children(vec![spread.input().clone()], anew)?
-        }
+        Some(spread) => with_children(node, vec![spread.input().clone()])?,
     };
     let serves = aggregate
         .downcast_ref::<AggregateExec>()
@@ -174,45 +167,7 @@ impl ExecutionPlan for BlockTotalsExec {
         self.aggregate.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        self.aggregate.children()
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        self.aggregate.apply_expressions(f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        options: ReplaceChildrenOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let aggregate = self.aggregate.clone().replace_children(children, options)?;
-        Ok(Arc::new(BlockTotalsExec { aggregate }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, anew)
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        self.aggregate.child_stats_requests(partition)
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        args: &StatisticsArgs,
-    ) -> DataFusionResult<Arc<Statistics>> {
-        self.aggregate.statistics_from_inputs(inputs, args)
-    }
+    stands_for!(aggregate, |aggregate| Ok(Arc::new(BlockTotalsExec { aggregate })));
 
     fn execute(
         &self,

@@ -13,10 +13,11 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
+
+use super::delegated::with_children;
 
 /// Moves projections above the sorts of a few rows. Runs behind the rule that pushes projections down, and before
 /// sorts pass to those below which rows they still want.
@@ -81,7 +82,5 @@ fn computed_late(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<d
     let sorted = SortExec::new(order, projection.input().clone())
         .with_fetch(sort.fetch())
         .with_preserve_partitioning(sort.preserve_partitioning());
-    let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    let above = sort.input().clone();
-    above.replace_children(vec![Arc::new(sorted)], anew).map(Some)
+    with_children(sort.input(), vec![Arc::new(sorted)]).map(Some)
 }

@@ -32,6 +32,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
+use super::delegated::recomputed_children;
+
 use super::LookupSide;
 use super::repeated::{RepeatedExec, hidden_of};
 use super::scan::external;
@@ -169,16 +171,7 @@ impl ExecutionPlan for LookupJoinExec {
         }))
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
-        self.replace_children(
-            children,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        )
-    }
+    recomputed_children!();
 
     /// Leaves out columns that no operator above reads.
     fn try_swapping_with_projection(

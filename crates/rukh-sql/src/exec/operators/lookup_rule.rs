@@ -23,12 +23,12 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
+use super::delegated::with_children;
 use super::{LookupJoinExec, LookupSide};
 
 /// Cost of putting one row into a hash table, microseconds.
@@ -79,10 +79,7 @@ fn rewritten(plan: Arc<dyn ExecutionPlan>, limit: Option<f64>) -> DataFusionResu
     let same = |(a, b): (&Arc<dyn ExecutionPlan>, &Arc<dyn ExecutionPlan>)| Arc::ptr_eq(a, b);
     match children.iter().zip(&rewritten).all(same) {
         true => Ok(plan),
-        false => plan.replace_children(
-            rewritten,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        ),
+        false => with_children(&plan, rewritten),
     }
 }
 
@@ -241,10 +238,7 @@ impl Candidate {
         let plan: Arc<dyn ExecutionPlan> = Arc::new(LookupJoinExec::new(self.join, self.inner)?);
         match self.reorder {
             None => Ok(plan),
-            Some(reorder) => reorder.replace_children(
-                vec![plan],
-                ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-            ),
+            Some(reorder) => with_children(&reorder, vec![plan]),
         }
     }
 }

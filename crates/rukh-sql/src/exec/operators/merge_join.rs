@@ -5,20 +5,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{JoinSide, JoinType, Statistics};
+use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_expr::OrderingRequirements;
 use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{
-    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
-    ReplaceChildrenOptions, StatisticsArgs,
+    DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
 };
 
+use super::delegated::stands_for;
 use super::repeated::{RepeatedExec, hidden_of};
 
 /// Joins two inputs in one order, side by side.
@@ -78,6 +76,8 @@ impl ExecutionPlan for MergeJoinExec {
         &self.properties
     }
 
+    stands_for!(join, Self::around);
+
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         self.join.input_distribution_requirements()
     }
@@ -90,33 +90,6 @@ impl ExecutionPlan for MergeJoinExec {
         self.join.maintains_input_order()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        self.join.children()
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        self.join.apply_expressions(f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        options: ReplaceChildrenOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        Self::around(self.join.clone().replace_children(children, options)?)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, anew)
-    }
-
     fn execute(
         &self,
         partition: usize,
@@ -127,18 +100,6 @@ impl ExecutionPlan for MergeJoinExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         self.join.metrics()
-    }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        self.join.child_stats_requests(partition)
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        args: &StatisticsArgs,
-    ) -> DataFusionResult<Arc<Statistics>> {
-        self.join.statistics_from_inputs(inputs, args)
     }
 
     fn try_swapping_with_projection(

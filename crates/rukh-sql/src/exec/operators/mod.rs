@@ -2,6 +2,7 @@
 
 mod abandon;
 mod block_totals;
+mod delegated;
 mod few_groups;
 mod late_columns;
 mod lookup_join;

@@ -22,18 +22,18 @@ use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowUDFExpr};
-use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::ColumnId;
 use rukh_engine::{FirstRows, NullsWanted};
 use rukh_planner::{GroupRow, Grouped, OrderKey, TermId};
 
 use super::ScanExec;
+use super::delegated::with_children;
 
 /// Replaces scans below what needs one row of each group. Runs before work is spread over threads.
 #[derive(Debug)]
@@ -91,8 +91,7 @@ pub(super) fn with_scan(
     match plan.children().as_slice() {
         [input] => {
             let input = with_scan(input, scan)?;
-            let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            plan.clone().replace_children(vec![input], anew)
+            with_children(plan, vec![input])
         }
         _ => Ok(scan.clone()),
     }

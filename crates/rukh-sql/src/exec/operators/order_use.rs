@@ -10,11 +10,11 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, InputOrderMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
 use super::ScanExec;
+use super::delegated::with_children;
 
 /// Marks the scans that are free to give rows in any order.
 #[derive(Debug)]
@@ -75,9 +75,6 @@ pub(super) fn replaced(
     let is_same = |(a, b): (&Arc<dyn ExecutionPlan>, &Arc<dyn ExecutionPlan>)| Arc::ptr_eq(a, b);
     match children.iter().zip(&changed).all(is_same) {
         true => Ok(plan),
-        false => plan.replace_children(
-            changed,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        ),
+        false => with_children(&plan, changed),
     }
 }

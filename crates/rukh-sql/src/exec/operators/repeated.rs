@@ -24,7 +24,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::execution_plan::{CardinalityEffect, ChildrenPropertiesMode};
+use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
 };
@@ -34,6 +34,8 @@ use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     ReplaceChildrenOptions, StatisticsArgs,
 };
+
+use super::delegated::{recomputed_children, with_children};
 
 /// Hides what joins do not keep of their inputs. Runs once all joins are chosen, before sorts are left out.
 #[derive(Debug)]
@@ -113,8 +115,7 @@ fn hidden(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn Exec
     let hide =
         |(input, hidden): (&Arc<dyn ExecutionPlan>, Hidden)| RepeatedExec::around(input.clone(), hidden);
     let children = inputs.into_iter().zip(sides).map(hide).collect();
-    let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    node.clone().replace_children(children, anew).map(Some)
+    with_children(node, children).map(Some)
 }
 
 /// Whether an input has something of this to hide.
@@ -202,13 +203,7 @@ impl ExecutionPlan for RepeatedExec {
         )))
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, anew)
-    }
+    recomputed_children!();
 
     fn execute(
         &self,

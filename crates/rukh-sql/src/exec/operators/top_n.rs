@@ -14,14 +14,14 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, LexOrdering, OrderingRequirements, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, ReplaceChildrenOptions};
 
 use rukh_engine::{FirstRows, NullsWanted};
 
 use super::ScanExec;
+use super::delegated::with_children;
 use super::one_per_group::{Input, with_scan};
 
 /// Replaces sorts of a few rows by scans in order. Runs before work is spread over threads.
@@ -78,8 +78,7 @@ fn partly_in_order(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc
         if let Some(input) = on_scan(sort.input(), &order[..count], &|scan, order| {
             scan.turned_round(order)
         })? {
-            let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            return node.clone().replace_children(vec![input], anew).map(Some);
+            return with_children(node, vec![input]).map(Some);
         }
     }
     Ok(None)
@@ -176,9 +175,5 @@ fn on_scan(
         return Ok(None);
     };
     let input = on_scan(projection.input(), &order, reordered)?;
-    let around = |input| {
-        let anew = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        plan.clone().replace_children(vec![input], anew)
-    };
-    input.map(around).transpose()
+    input.map(|input| with_children(plan, vec![input])).transpose()
 }

@@ -30,8 +30,8 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::scalar::ScalarValue;
 
 use super::rows::{Integers, Rows};
-use rukh_functions::functions::arithmetic::checked_operator;
-use rukh_functions::functions::exact::exact_operator;
+use rukh_functions::functions::common::exact::exact_operator;
+use rukh_functions::functions::numbers::arithmetic::checked_operator;
 
 /// Expressions over decimals.
 #[derive(Default)]
