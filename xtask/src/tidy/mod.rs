@@ -6,6 +6,7 @@
 //! | `rust`      | `//!` first, leftovers outside tests, tests that sleep or are switched off, purity |
 //! | `rings`     | files of a crate that import one another in a circle                             |
 //! | `scripts`   | every directory of test scripts has a runner that names it                        |
+//! | `folders`   | at most twenty files side by side                                                 |
 //! | `english`   | comments and pages without idioms                                                        |
 //! | `names`     | names of code in `ARCHITECTURE.md` and `CONTRIBUTING.md` are defined             |
 //! | `docs`      | links and named files exist, the format version, numbered decisions               |
@@ -19,6 +20,7 @@
 mod docs;
 mod english;
 mod finding;
+mod folders;
 mod locks;
 mod manifests;
 mod names;

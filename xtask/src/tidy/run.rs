@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::finding::{Finding, Severity};
-use super::{docs, english, locks, manifests, names, rings, rust, scripts, text, tree};
+use super::{docs, english, folders, locks, manifests, names, rings, rust, scripts, text, tree};
 
 /// Checks the repository at `root`, prints findings to stdout, and fails when one is an error.
 pub fn run(root: &Path) -> Result<(), String> {
@@ -15,6 +15,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         scripts::check,
         docs::check,
         english::check,
+        folders::check,
         names::check,
         rings::check,
         locks::check,

@@ -42,6 +42,8 @@ use crate::bind::types::literals::type_literals;
 
 /// A pass over the tree of a query.
 enum TreePass {
+    /// Reads the tree alone, and takes any.
+    Spelling(fn(&mut Query)),
     /// Reads the tree alone.
     Syntax(fn(&mut Query) -> Result<(), SqlError>),
     /// Reads the definitions, too.
@@ -50,7 +52,7 @@ enum TreePass {
     Columns(for<'a> fn(&'a SessionState, &'a mut Query) -> LocalBoxFuture<'a, Result<(), SqlError>>),
 }
 
-use TreePass::{Catalog as WithCatalog, Columns, Syntax};
+use TreePass::{Catalog as WithCatalog, Columns, Spelling, Syntax};
 
 /// The passes over the tree, with the names of their modules.
 const TREE_PASSES: &[(&str, TreePass)] = &[
@@ -58,15 +60,9 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         "views",
         WithCatalog(|query, catalog| views::expand(query, catalog).map(drop)),
     ),
-    ("values_types", Syntax(|query| done(values_types::alike(query)))),
-    (
-        "computed_values",
-        Syntax(|query| done(computed_values::spell_out(query))),
-    ),
-    (
-        "condition_literals",
-        Syntax(|query| done(condition_literals::read(query))),
-    ),
+    ("values_types", Spelling(values_types::alike)),
+    ("computed_values", Spelling(computed_values::spell_out)),
+    ("condition_literals", Spelling(condition_literals::read)),
     ("named_windows", Syntax(named_windows::spell_out)),
     ("sample", WithCatalog(sample::expand)),
     ("past", WithCatalog(past::expand)),
@@ -81,7 +77,10 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
     ),
     (
         "outer_names",
-        WithCatalog(|query, catalog| done(outer_names::spell_out(query, catalog))),
+        WithCatalog(|query, catalog| {
+            outer_names::spell_out(query, catalog);
+            Ok(())
+        }),
     ),
     (
         "stars",
@@ -91,16 +90,10 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         "set_literals",
         Columns(|state, query| Box::pin(set_literals::read(state, query))),
     ),
-    ("cast_names", Syntax(|query| done(cast_names::tell_apart(query)))),
-    ("rewrite", Syntax(|query| rewrite(query))),
-    (
-        "integer_literals",
-        Syntax(|query| done(integer_literals::typed(query))),
-    ),
-    (
-        "bound_aggregates",
-        Syntax(|query| bound_aggregates::read_literals(query)),
-    ),
+    ("cast_names", Spelling(cast_names::tell_apart)),
+    ("rewrite", Syntax(rewrite)),
+    ("integer_literals", Spelling(integer_literals::typed)),
+    ("bound_aggregates", Syntax(bound_aggregates::read_literals)),
 ];
 
 /// A pass over a plan.
@@ -119,10 +112,6 @@ const PLAN_PASSES: &[(&str, PlanPass)] = &[
     ("correlated", joined_by_domain),
     ("correlated", volatile_left),
 ];
-
-fn done((): ()) -> Result<(), SqlError> {
-    Ok(())
-}
 
 /// What a pass made.
 #[cfg_attr(not(test), expect(dead_code, reason = "tests read what passes make"))]
@@ -201,6 +190,7 @@ async fn resolved(
 ) -> Result<LogicalPlan, SqlError> {
     for (name, pass) in TREE_PASSES {
         match pass {
+            Spelling(pass) => pass(&mut query),
             Syntax(pass) => pass(&mut query)?,
             WithCatalog(pass) => pass(&mut query, catalog)?,
             Columns(pass) => pass(state, &mut query).await?,
