@@ -17,7 +17,7 @@ BUILT := $(wildcard $(TARGET)/release/rukh)
 QUIET := $(if $(and $(BUILT),$(findstring s,$(firstword -$(MAKEFLAGS)))),--quiet)
 
 # What a first build says, once.
-FIRST := $(if $(BUILT),,echo 'The first build compiles RocksDB (C++) and DataFusion, optimised: about 25 minutes on two cores. Later builds compile what changed.' >&2 &&)
+FIRST := $(if $(BUILT),,echo 'The first build compiles RocksDB (C++) and DataFusion, optimised: about half an hour on two cores. Later builds compile what changed.' >&2 &&)
 
 DEPS  := sh xtask/deps.sh
 XTASK := cargo run --quiet --package xtask --
