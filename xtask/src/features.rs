@@ -81,9 +81,9 @@ fn compare(name: &str, choice: &Features, tests: &Features, heavy: &Features) ->
     };
     let mut found: Vec<String> = alien.map(describe).collect();
     for name_and_version in heavy {
-        let asked = asked(tests, name_and_version);
-        let missing: Vec<&str> = match asked_somewhere(choice, name_and_version) {
-            Some(here) => asked.difference(&here).copied().collect(),
+        let enabled = enabled(tests, name_and_version);
+        let missing: Vec<&str> = match enabled_somewhere(choice, name_and_version) {
+            Some(here) => enabled.difference(&here).copied().collect(),
             None => Vec::new(),
         };
         if !missing.is_empty() {
@@ -97,7 +97,7 @@ fn compare(name: &str, choice: &Features, tests: &Features, heavy: &Features) ->
 }
 
 /// Returns all features that a package has, in whichever of its builds.
-fn asked<'a>(features: &'a Features, name_and_version: &str) -> BTreeSet<&'a str> {
+fn enabled<'a>(features: &'a Features, name_and_version: &str) -> BTreeSet<&'a str> {
     let of_it = features.iter().filter(|line| package(line) == name_and_version);
     let listed = of_it.filter_map(|line| line.split_once(" [")?.1.strip_suffix(']'));
     listed
@@ -107,9 +107,9 @@ fn asked<'a>(features: &'a Features, name_and_version: &str) -> BTreeSet<&'a str
 }
 
 /// Returns the same, or nothing if the package is not there.
-fn asked_somewhere<'a>(features: &'a Features, name_and_version: &str) -> Option<BTreeSet<&'a str>> {
+fn enabled_somewhere<'a>(features: &'a Features, name_and_version: &str) -> Option<BTreeSet<&'a str>> {
     let is_there = features.iter().any(|line| package(line) == name_and_version);
-    is_there.then(|| asked(features, name_and_version))
+    is_there.then(|| enabled(features, name_and_version))
 }
 
 /// Returns the part of a line before the features.

@@ -388,7 +388,7 @@ const DAMAGED: &[(&str, Change<Table>)] = &[
 ];
 
 #[test]
-fn damaged_definitions_are_told() {
+fn damaged_definitions_are_refused() {
     for (message, change) in DAMAGED {
         let mut damaged = table();
         damaged

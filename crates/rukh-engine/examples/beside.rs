@@ -146,12 +146,12 @@ fn sum(engine: &Engine, request: ScanRequest) -> (u64, i64) {
 }
 
 /// Rows found, and the sum of what they have.
-type Asked = fn(&Engine, &Arc<Table>) -> (u64, i64);
+type Question = fn(&Engine, &Arc<Table>) -> (u64, i64);
 
 /// Returns the milliseconds that this thread has spent on a core, where the system reports it.
 fn on_core() -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = told.split(' ').next().and_then(|time| time.parse::<f64>().ok());
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|time| time.parse::<f64>().ok());
     nanoseconds.unwrap_or_default() / 1e6
 }
 
@@ -176,9 +176,9 @@ fn timed(name: &str, mut ask: impl FnMut(bool) -> (u64, i64)) {
 
 /// Returns how often this process has read from files, and how many bytes came from disk, where the system reports it.
 fn reads() -> (u64, u64) {
-    let told = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let number = |name: &str| {
-        let line = told.lines().find_map(|line| line.strip_prefix(name));
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|number| number.trim().parse().ok())
             .unwrap_or_default()
     };
@@ -193,7 +193,7 @@ fn timely(is_time: bool, ask: impl FnOnce() -> (u64, i64)) -> (u64, i64) {
     }
 }
 
-const QUESTIONS: [(&str, Asked); 3] = [("two conditions", few), ("all rows", all), ("whole rows", whole)];
+const QUESTIONS: [(&str, Question); 3] = [("two conditions", few), ("all rows", all), ("whole rows", whole)];
 
 fn changes(engine: &Engine, table: &Arc<Table>, rows: u64) {
     for (name, ask) in QUESTIONS {
@@ -235,7 +235,7 @@ fn main() {
         .first()
         .map_or(1_000_000, |rows| rows.parse().expect("nothing fails here"));
     let named = arguments.get(1..).unwrap_or_default();
-    let is_asked = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
+    let is_chosen = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
     let directory = tempfile::tempdir_in(".").expect("nothing fails here");
     let place = directory.path().join("db");
     let engine = open(&place);
@@ -249,11 +249,11 @@ fn main() {
     engine
         .repack_index(Engine::layout_id(&table), &NoProgress)
         .expect("nothing fails here");
-    if is_asked("changes") {
+    if is_chosen("changes") {
         changes(&engine, &table, rows);
     }
     drop(engine);
-    for (name, ask) in QUESTIONS.into_iter().filter(|_| is_asked("cold")) {
+    for (name, ask) in QUESTIONS.into_iter().filter(|_| is_chosen("cold")) {
         for _ in 0..3 {
             let engine = open(&place);
             let forgotten = std::process::Command::new("sync").status().is_ok()

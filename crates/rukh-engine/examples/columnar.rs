@@ -142,9 +142,9 @@ fn fastest(mut round: impl FnMut()) -> Duration {
     (0..=ROUNDS).map(once).min().expect("nothing fails here")
 }
 
-fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str) -> bool) {
+fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_chosen: &dyn Fn(&str) -> bool) {
     let layout = if table.is_columnar() { "columnar" } else { "rows" };
-    let asked = vec![ColumnId(11), ColumnId(12)];
+    let wanted = vec![ColumnId(11), ColumnId(12)];
     let keys: Vec<Vec<Datum>> = {
         let mut random = Random(88_172_645_463_325_252);
         let mut one = |_| scan(random.below(rows))[..10].to_vec();
@@ -155,9 +155,9 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
             .map(|datum| datum.as_ref().into_owned())
             .collect::<Vec<_>>()
     };
-    if is_asked("points") {
+    if is_chosen("points") {
         let reader =
-            PointReader::new(&engine.snapshot(), table.id, asked.clone()).expect("nothing fails here");
+            PointReader::new(&engine.snapshot(), table.id, wanted.clone()).expect("nothing fails here");
         let took = fastest(|| {
             for key in &keys {
                 let key: Vec<DatumRef<'_>> = key.iter().map(Datum::as_ref).collect();
@@ -169,7 +169,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
         });
         println!("{layout:8} points  {:10.3} us a row", micros(took, QUESTIONS));
     }
-    if is_asked("prefix") {
+    if is_chosen("prefix") {
         let some = vec![ColumnId(1), ColumnId(11)];
         let reader = PointReader::new(&engine.snapshot(), table.id, some).expect("nothing fails here");
         let took = fastest(|| {
@@ -188,7 +188,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
             micros(took, QUESTIONS)
         );
     }
-    if is_asked("lookups") {
+    if is_chosen("lookups") {
         let layout_of_keys = table.key_layout();
         let range = |key: &Vec<Datum>| {
             let start = layout_of_keys.encode(&refs(key)).expect("nothing fails here");
@@ -204,7 +204,7 @@ fn reads(engine: &Engine, table: &Arc<Table>, rows: u64, is_asked: &dyn Fn(&str)
                 let request = ScanRequest {
                     ranges: ranges.clone(),
                     limit: Some(300),
-                    ..ScanRequest::all(table.clone(), asked.clone())
+                    ..ScanRequest::all(table.clone(), wanted.clone())
                 };
                 let mut cursor = engine.snapshot().scan(request).expect("nothing fails here");
                 let mut bytes = 0;
@@ -327,7 +327,7 @@ fn main() {
         .first()
         .map_or(200_000, |rows| rows.parse().expect("nothing fails here"));
     let named = arguments.get(1..).unwrap_or_default();
-    let is_asked = |name: &str| {
+    let is_chosen = |name: &str| {
         let kinds = ["rows", "columnar"];
         let mut of_work = named
             .iter()
@@ -345,7 +345,7 @@ fn main() {
         let store = RocksStore::open(directory.path().join("db"), &RocksOptions::default())
             .expect("nothing fails here");
         let engine = Engine::open(Arc::new(store), Arc::new(NoFunctions), false).expect("nothing fails here");
-        if ["points", "prefix", "lookups"].into_iter().any(is_asked) {
+        if ["points", "prefix", "lookups"].into_iter().any(is_chosen) {
             let table = create(&engine, "scans", &SCANS, 10, columnar);
             let mut load = engine.load(table.id).expect("nothing fails here");
             for first in (0..rows).step_by(1000) {
@@ -353,15 +353,15 @@ fn main() {
                     .expect("nothing fails here");
             }
             load.finish().expect("nothing fails here");
-            reads(&engine, &table, rows, &is_asked);
+            reads(&engine, &table, rows, &is_chosen);
         }
-        if is_asked("churn") {
+        if is_chosen("churn") {
             churn(&engine, columnar, rows, rows * 5, true);
         }
-        if is_asked("steady") {
+        if is_chosen("steady") {
             churn(&engine, columnar, rows, rows * 5, false);
         }
-        if is_asked("append") {
+        if is_chosen("append") {
             append(&engine, columnar, rows * 5);
         }
     }

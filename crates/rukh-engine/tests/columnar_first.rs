@@ -74,15 +74,15 @@ fn change(engine: &Engine, table: &Arc<Table>) {
 
 /// Which rows are wanted, and how many.
 #[derive(Clone, Debug)]
-struct Asked {
+struct Question {
     ranges: Vec<KeyRange>,
     tests: Vec<ColumnTest>,
     reverse: bool,
     either_end: bool,
 }
 
-fn everywhere() -> Asked {
-    Asked {
+fn everywhere() -> Question {
+    Question {
         ranges: vec![KeyRange::all()],
         tests: Vec::new(),
         reverse: false,
@@ -93,7 +93,7 @@ fn everywhere() -> Asked {
 /// Reads a column of the table by blocks, only as far as some of its rows matter; NULL as `None`, numbers as ordered bytes.
 fn read_first(
     engine: &Engine,
-    asked: &Asked,
+    question: &Question,
     column: usize,
     first: Vec<FirstRows>,
 ) -> (Vec<Option<Vec<u8>>>, ScanCounters) {
@@ -101,10 +101,10 @@ fn read_first(
     let read = |coded: bool| {
         let mut request = ScanRequest::all(table.clone(), vec![table.columns[column].id]);
         request.first = first.clone();
-        request.ranges = asked.ranges.clone();
-        request.tests = asked.tests.clone();
-        request.reverse = asked.reverse;
-        request.either_end = asked.either_end;
+        request.ranges = question.ranges.clone();
+        request.tests = question.tests.clone();
+        request.reverse = question.reverse;
+        request.either_end = question.either_end;
         let mut cursor = engine.snapshot().scan_columnar(request).unwrap();
         if coded {
             cursor.code(&[0]);
@@ -163,9 +163,9 @@ fn wanted_of(mut rows: Vec<Option<Vec<u8>>>, first: &FirstRows) -> Vec<Option<Ve
 }
 
 /// Asks for all kinds of first rows of a column; returns the blocks that were passed over.
-fn compare(engine: &Engine, asked: &Asked, column: usize) -> u64 {
+fn compare(engine: &Engine, question: &Question, column: usize) -> u64 {
     let id = support::table(engine, "t").columns[column].id;
-    let (all, whole) = read_first(engine, asked, column, Vec::new());
+    let (all, whole) = read_first(engine, question, column, Vec::new());
     let mut pruned = 0;
     for descending in [false, true] {
         for nulls in [NullsWanted::First, NullsWanted::Last, NullsWanted::Never] {
@@ -177,11 +177,11 @@ fn compare(engine: &Engine, asked: &Asked, column: usize) -> u64 {
                     count,
                     ties,
                 };
-                let (given, counters) = read_first(engine, asked, column, vec![first]);
+                let (given, counters) = read_first(engine, question, column, vec![first]);
                 assert_eq!(
                     wanted_of(given, &first),
                     wanted_of(all.clone(), &first),
-                    "{first:?}, {asked:?}, {counters:?}"
+                    "{first:?}, {question:?}, {counters:?}"
                 );
                 assert_eq!(
                     counters.blocks_read + counters.blocks_pruned,
@@ -193,7 +193,7 @@ fn compare(engine: &Engine, asked: &Asked, column: usize) -> u64 {
                     descending: !descending,
                     ..first
                 };
-                let (given, _) = read_first(engine, asked, column, vec![first, other]);
+                let (given, _) = read_first(engine, question, column, vec![first, other]);
                 for one in [first, other] {
                     assert_eq!(wanted_of(given.clone(), &one), wanted_of(all.clone(), &one));
                 }
@@ -229,12 +229,12 @@ fn the_last_of_ascending_values_take_one_block() {
             ties: true,
         };
         // The last blocks are known only where all are.
-        let asked = Asked {
+        let question = Question {
             reverse,
             ..everywhere()
         };
-        read_first(&engine, &asked, column, Vec::new());
-        read_first(&engine, &asked, column, vec![last]).1.blocks_read
+        read_first(&engine, &question, column, Vec::new());
+        read_first(&engine, &question, column, vec![last]).1.blocks_read
     };
     let all = |reverse: bool| [0, 5, 6].map(|column| read(column, reverse));
     // The block before the last one may have some of the last three, as far as heads show.
@@ -258,14 +258,14 @@ fn a_scan_begins_where_the_first_rows_are() {
             ties: true,
         };
         // A block some of whose rows a test refuses proves nothing before it is read.
-        let asked = Asked {
+        let question = Question {
             reverse,
             either_end: true,
             tests: vec![test_of("a", -20, 30)],
             ..everywhere()
         };
-        let (rows, counters) = read_first(&engine, &asked, 0, vec![first]);
-        let (all, _) = read_first(&engine, &asked, 0, Vec::new());
+        let (rows, counters) = read_first(&engine, &question, 0, vec![first]);
+        let (all, _) = read_first(&engine, &question, 0, Vec::new());
         assert_eq!(wanted_of(rows, &first), wanted_of(all, &first));
         counters.blocks_read
     };
@@ -335,11 +335,11 @@ proptest! {
         (reverse, either_end, changed) in any::<(bool, bool, bool)>(),
     ) {
         let (engine, _) = if changed { &*CHANGED } else { &*UNCHANGED };
-        let asked = Asked { ranges, tests, reverse, either_end };
+        let question = Question { ranges, tests, reverse, either_end };
         // A scan of all rows caches the heads of all blocks.
         read_first(engine, &everywhere(), 0, Vec::new());
         for column in [0, 2, 3, 5, 6] {
-            compare(engine, &asked, column);
+            compare(engine, &question, column);
         }
     }
 }

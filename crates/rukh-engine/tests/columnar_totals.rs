@@ -69,7 +69,7 @@ fn values(vector: &ColumnVector, rows: usize) -> Vec<Option<Vec<u8>>> {
 type Found = (u64, Vec<(u64, Option<Vec<u8>>, Option<Vec<u8>>)>);
 
 /// A scan of these columns between two keys.
-struct Asked<'a> {
+struct Question<'a> {
     table: &'a Arc<Table>,
     columns: &'a [ColumnId],
     keys: (i64, i64),
@@ -77,7 +77,7 @@ struct Asked<'a> {
     test: Option<ColumnTest>,
 }
 
-impl Asked<'_> {
+impl Question<'_> {
     fn request(&self) -> ScanRequest {
         let layout = self.table.key_layout();
         let encoded = |key: i64| layout.encode(&[Datum::Int(key)]).unwrap();
@@ -148,7 +148,7 @@ fn between(table: &Table, column: &str, low: i64, high: i64, null: bool) -> Colu
 fn what_heads_tell_and_rows_are_all_rows() {
     let (engine, table) = table(400);
     let all: Vec<ColumnId> = table.columns.iter().map(|column| column.id).collect();
-    let (mut told, old) = (0, engine.snapshot());
+    let (mut from_heads, old) = (0, engine.snapshot());
     for version in 0..4 {
         match version {
             // Among the rows of some blocks, before the first and behind the last.
@@ -179,7 +179,7 @@ fn what_heads_tell_and_rows_are_all_rows() {
                 .into_iter()
                 .enumerate()
                 {
-                    let asked = Asked {
+                    let question = Question {
                         table: &table,
                         columns,
                         keys,
@@ -187,36 +187,36 @@ fn what_heads_tell_and_rows_are_all_rows() {
                         test,
                     };
                     for snapshot in [&old, &new] {
-                        let (expected, none) = asked.totals(snapshot, false).unwrap();
-                        let (found, blocks) = asked.totals(snapshot, true).unwrap();
+                        let (expected, none) = question.totals(snapshot, false).unwrap();
+                        let (found, blocks) = question.totals(snapshot, true).unwrap();
                         assert_eq!(
                             found, expected,
                             "{version}: {columns:?} {keys:?} {:?}",
-                            asked.test
+                            question.test
                         );
                         assert_eq!(none, 0);
-                        told += blocks;
+                        from_heads += blocks;
                     }
                 }
             }
         }
     }
-    assert!(told > 3000, "{told}");
+    assert!(from_heads > 3000, "{from_heads}");
 }
 
 #[test]
-fn blocks_are_told_wherever_their_heads_can() {
+fn heads_answer_wherever_they_can() {
     let (engine, table) = table(80);
     let id = |name: &str| table.column_named(name).unwrap().id;
-    let asked = |columns: &[ColumnId], keys, test| {
-        let asked = Asked {
+    let from_heads = |columns: &[ColumnId], keys, test| {
+        let question = Question {
             table: &table,
             columns,
             keys,
             reverse: false,
             test,
         };
-        asked.totals(&engine.snapshot(), true).unwrap().1
+        question.totals(&engine.snapshot(), true).unwrap().1
     };
     let blocks = engine
         .columnar_debt(Engine::layout_id(&table))
@@ -224,14 +224,20 @@ fn blocks_are_told_wherever_their_heads_can() {
         .unwrap()
         .blocks;
     assert_eq!(blocks, 10);
-    assert_eq!(asked(&[id("a"), id("d"), id("f")], (0, 80), None), 10);
+    assert_eq!(from_heads(&[id("a"), id("d"), id("f")], (0, 80), None), 10);
     // Of long texts heads have the beginning only.
-    assert_eq!(asked(&[id("b")], (0, 80), None), 5);
+    assert_eq!(from_heads(&[id("b")], (0, 80), None), 5);
     // Blocks across the ends are read.
-    assert_eq!(asked(&[id("a")], (4, 80), None), 9);
-    assert_eq!(asked(&[id("a")], (4, 76), None), 8);
-    assert_eq!(asked(&[], (8, 73), Some(between(&table, "k", 16, 71, false))), 7);
-    assert_eq!(asked(&[], (0, 80), Some(between(&table, "k", 17, 71, false))), 6);
+    assert_eq!(from_heads(&[id("a")], (4, 80), None), 9);
+    assert_eq!(from_heads(&[id("a")], (4, 76), None), 8);
+    assert_eq!(
+        from_heads(&[], (8, 73), Some(between(&table, "k", 16, 71, false))),
+        7
+    );
+    assert_eq!(
+        from_heads(&[], (0, 80), Some(between(&table, "k", 17, 71, false))),
+        6
+    );
 }
 
 /// A columnar table with TTL of which some rows have died, some carry the time they live from, and blocks have all columns.
@@ -292,15 +298,15 @@ fn read_all_ways(engine: &Engine, table: &Arc<Table>) -> Vec<Result<Vec<Row>, En
         }));
     }
     let columns: Vec<ColumnId> = table.columns.iter().map(|column| column.id).collect();
-    for told in [false, true] {
-        let asked = Asked {
+    for by_heads in [false, true] {
+        let question = Question {
             table,
             columns: &columns,
             keys: (-10, 100),
             reverse: false,
             test: None,
         };
-        let found = asked.totals(&snapshot, told);
+        let found = question.totals(&snapshot, by_heads);
         ways.push(found.map(|(found, _)| vec![vec![Datum::Text(format!("{found:?}"))]]));
     }
     let points = (0..14).map(|key| snapshot.get(table, &[Datum::Int(key)]));

@@ -51,9 +51,9 @@ fn an_index_without_its_storage_is_broken_until_it_is_rebuilt() {
         assert_eq!(state(&read_only, "t"), IndexState::Broken, "{key}, {by_a}");
         drop(read_only);
         let engine = support::open(store.clone());
-        let told = Recovery::BrokenIndex { index: "t_a".into() };
-        assert_eq!(engine.recovered(), std::slice::from_ref(&told));
-        assert!(told.is_loss());
+        let recovery = Recovery::BrokenIndex { index: "t_a".into() };
+        assert_eq!(engine.recovered(), std::slice::from_ref(&recovery));
+        assert!(recovery.is_loss());
         assert_eq!(
             (state(&engine, "t"), state(&engine, "u")),
             (IndexState::Broken, IndexState::Ready)

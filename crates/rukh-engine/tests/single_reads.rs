@@ -84,12 +84,12 @@ fn write(engine: &Engine, table: &Arc<Table>, rows: &[Row], gone: bool) {
 }
 
 /// The requested columns: some of the key, some others, one twice.
-fn asked() -> Vec<ColumnId> {
+fn columns() -> Vec<ColumnId> {
     [6, 0, 4, 5, 6, 3].map(ColumnId).to_vec()
 }
 
 fn readers(engine: &Engine, tables: &[Arc<Table>; 2]) -> [PointReader; 2] {
-    [0, 1].map(|nth| PointReader::new(&engine.snapshot(), tables[nth].id, asked()).unwrap())
+    [0, 1].map(|nth| PointReader::new(&engine.snapshot(), tables[nth].id, columns()).unwrap())
 }
 
 fn both<T: PartialEq + std::fmt::Debug>(

@@ -271,16 +271,16 @@ impl From<EngineError> for SqlError {
             EngineError::Function { source, .. } => function_error(source),
             EngineError::Io { source, .. } => SqlError::of_system(message, &source),
             EngineError::CompletedLater { source } => {
-                let mut told = SqlError::from(*source);
-                told.detail = Some(
+                let mut mapped = SqlError::from(*source);
+                mapped.detail = Some(
                     "The load was visible in part when that happened; no session sees any of it yet."
                         .to_string(),
                 );
-                told.hint = Some(
+                mapped.hint = Some(
                     "The load is completed by the next statement that writes, once that can be done."
                         .to_string(),
                 );
-                told
+                mapped
             }
             _ => SqlError::new(ErrorKind::Io, "57P03", message),
         }

@@ -22,7 +22,7 @@ use crate::session::{Place, Session};
 use crate::shown::metadata;
 
 /// What a query gives: its schema, or, when it has run, how many rows it has changed.
-pub(crate) enum Told {
+pub(crate) enum Outcome {
     Rows(SchemaRef),
     Changed(i64),
 }
@@ -61,15 +61,16 @@ impl Service {
         session: &Arc<Session>,
         place: Place,
         call: Call,
-    ) -> Result<Told, Status> {
+    ) -> Result<Outcome, Status> {
         let text = call.statement.get().sql().to_string();
         let (of, at) = (session.clone(), place.clone());
         let work = move |connection: &mut Connection| match call.schema(connection)? {
-            Some(schema) => Ok(Told::Rows(schema)),
+            Some(schema) => Ok(Outcome::Rows(schema)),
             None => {
-                let (told, text) = (of.clone(), call.statement.get().sql().to_string());
-                let changed = told.told(connection, &text, |connection| update(&of, &at, connection, call));
-                changed.map(Told::Changed)
+                let (reporter, text) = (of.clone(), call.statement.get().sql().to_string());
+                let changed =
+                    reporter.reporting(connection, &text, |connection| update(&of, &at, connection, call));
+                changed.map(Outcome::Changed)
             }
         };
         run(session, place, &text, work).await
@@ -78,15 +79,15 @@ impl Service {
     /// Makes the answer to GetFlightInfo.
     pub(crate) fn info(
         &self,
-        told: &Told,
+        outcome: &Outcome,
         ticket: impl Into<Bytes>,
         descriptor: FlightDescriptor,
     ) -> Result<FlightInfo, Status> {
         let info = FlightInfo::new().with_descriptor(descriptor).with_ordered(true);
-        match told {
-            Told::Rows(schema) => with_schema(info, schema, ticket.into()),
+        match outcome {
+            Outcome::Rows(schema) => with_schema(info, schema, ticket.into()),
             // Nothing is to be fetched.
-            Told::Changed(count) => {
+            Outcome::Changed(count) => {
                 let info = info.with_total_records(*count);
                 let info = info.try_with_schema(&Schema::empty());
                 info.map_err(|error| malformed(error.to_string()))

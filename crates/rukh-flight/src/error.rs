@@ -116,25 +116,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_with_their_sqlstate() {
+    fn errors_carry_their_sqlstate() {
         let error = Error::statement("42P01", "relation \"t\" does not exist")
             .at(15)
             .with_hint("Make it.");
-        let told = status(&error);
-        assert_eq!(told.code(), Code::NotFound);
+        let converted = status(&error);
+        assert_eq!(converted.code(), Code::NotFound);
         assert_eq!(
-            told.message(),
+            converted.message(),
             "42P01: relation \"t\" does not exist (at character 15)\nHINT: Make it."
         );
         assert_eq!(
-            told.metadata().get("sqlstate").map(|value| value.as_bytes()),
+            converted.metadata().get("sqlstate").map(|value| value.as_bytes()),
             Some(&b"42P01"[..])
         );
     }
 
     #[test]
     fn messages_are_cut_at_a_character() {
-        let told = status(&Error::statement("22000", "ü".repeat(MESSAGE_BYTES_MAX)));
-        assert!(told.message().len() <= MESSAGE_BYTES_MAX && told.message().ends_with('ü'));
+        let converted = status(&Error::statement("22000", "ü".repeat(MESSAGE_BYTES_MAX)));
+        assert!(converted.message().len() <= MESSAGE_BYTES_MAX && converted.message().ends_with('ü'));
     }
 }

@@ -52,7 +52,7 @@ impl Accepting {
         let last = AtomicU64::new(0);
         let places = Arc::new(Semaphore::new(self.connections_max));
         let spare = Arc::new(Semaphore::new((self.connections_max / 4).clamp(2, SPARE_MAX)));
-        let mut told: Option<Instant> = None;
+        let mut last_report: Option<Instant> = None;
         loop {
             let taken = tokio::select! {
                 taken = self.listener.accept() => taken,
@@ -62,9 +62,9 @@ impl Accepting {
                 Ok(taken) => taken,
                 Err(error) => {
                     // Without a descriptor for it a connection waits, and this comes again and again.
-                    if told.is_none_or(|told| told.elapsed() >= REFUSALS_PAUSE) {
+                    if last_report.is_none_or(|last_report| last_report.elapsed() >= REFUSALS_PAUSE) {
                         warn!(%error, "could not take a connection");
-                        told = Some(Instant::now());
+                        last_report = Some(Instant::now());
                     }
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;

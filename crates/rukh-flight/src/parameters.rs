@@ -70,7 +70,7 @@ pub(crate) fn batches(
         match AssertUnwindSafe(batches.next()).catch_unwind().await {
             Ok(None) => None,
             Ok(Some(Ok(batch))) => Some((Ok(batch), Some(batches))),
-            Ok(Some(Err(error))) => Some((Err(told(error)), None)),
+            Ok(Some(Err(error))) => Some((Err(status_of(error)), None)),
             Err(_) => Some((Err(malformed("a batch cannot be read")), None)),
         }
     };
@@ -83,7 +83,7 @@ pub(crate) fn batches(
     Box::pin(futures::stream::unfold(Some(batches), next))
 }
 
-fn told(error: FlightError) -> Status {
+fn status_of(error: FlightError) -> Status {
     match error {
         FlightError::Tonic(status) => *status,
         other => malformed(format!("a batch cannot be read: {other}")),

@@ -83,7 +83,7 @@ impl Call {
     pub(crate) fn schema(&self, connection: &mut Connection) -> Result<Option<SchemaRef>, Error> {
         let description = connection.describe(self.statement.get(), &[])?;
         if description.schema.is_none() || self.bound.is_empty() {
-            return Ok(description.schema.as_deref().map(schema::told));
+            return Ok(description.schema.as_deref().map(schema::as_sent));
         }
         self.schema_of(connection, &self.rows(&description)?)
     }
@@ -97,15 +97,15 @@ impl Call {
         let first = rows.first().map(Vec::as_slice).unwrap_or_default();
         let given: Vec<Option<DataType>> = first.iter().map(|value| Some(value.ty)).collect();
         let description = connection.describe(self.statement.get(), &given)?;
-        Ok(description.schema.as_deref().map(schema::told))
+        Ok(description.schema.as_deref().map(schema::as_sent))
     }
 
     /// Returns the schema of the rows, and how to get them.
     pub(crate) fn begin(self, connection: &mut Connection) -> Result<(SchemaRef, Runs), Error> {
         let description = connection.describe(self.statement.get(), &[])?;
         let rows = self.rows(&description)?;
-        let told = self.schema_of(connection, &rows)?;
-        let told = told.ok_or_else(|| Error::syntax("the statement gives no rows"))?;
+        let schema = self.schema_of(connection, &rows)?;
+        let schema = schema.ok_or_else(|| Error::syntax("the statement gives no rows"))?;
         let (statement, mut rows) = (self.statement, rows.into_iter());
         let next = move |connection: &mut Connection| -> Result<Option<Rows>, Error> {
             let Some(row) = rows.next() else {
@@ -113,7 +113,7 @@ impl Call {
             };
             connection.query_prepared(statement.get(), &row).map(Some)
         };
-        Ok((told, Box::new(next)))
+        Ok((schema, Box::new(next)))
     }
 
     /// Runs the statement for the rows bound, all of them or none; returns how many rows it has changed.

@@ -184,7 +184,7 @@ impl Running {
     }
 
     /// Returns an error as a status for the client.
-    fn told(&self, mut error: Error) -> Status {
+    fn status_of(&self, mut error: Error) -> Status {
         if error.sqlstate == "57014" && self.timed_out.load(Ordering::Relaxed) {
             error.message = "canceling statement due to statement timeout".to_string();
         }
@@ -233,7 +233,7 @@ pub(crate) async fn run<T: Send + 'static>(
         let started = running.start(taken.connection(), &place);
         let result = started.and_then(|()| work(taken.connection()));
         running.end();
-        result.map_err(|error| running.told(error))
+        result.map_err(|error| running.status_of(error))
     });
     let result = task.await.map_err(|_| broken())?;
     drop(watch);
@@ -282,7 +282,7 @@ pub(crate) async fn stream(
     begin: impl FnOnce(&mut Connection) -> Result<(SchemaRef, Runs), Error> + Send + 'static,
 ) -> Result<(SchemaRef, Batches), Status> {
     let watch = watch(session, text, ticket)?;
-    let (head, told) = oneshot::channel();
+    let (head, schema_sent) = oneshot::channel();
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
     let failed = Arc::new(Mutex::new(None));
     let last = failed.clone();
@@ -302,10 +302,10 @@ pub(crate) async fn stream(
             session.tell(None, &text, started.elapsed(), false);
             // Its client need not read on for others to see that it has ended.
             session.end(running.number);
-            out.fail(running.told(error));
+            out.fail(running.status_of(error));
         }
     });
-    let schema = told.await.map_err(|_| broken())??;
+    let schema = schema_sent.await.map_err(|_| broken())??;
     let batches = Batches {
         receiver,
         failed,
@@ -340,7 +340,7 @@ fn send(
     tell: impl Fn(Option<&Connection>),
 ) -> Result<(), Error> {
     let mut taken = Some(place.take(session)?);
-    let (told, mut runs) = {
+    let (schema, mut runs) = {
         let connection = taken.as_mut().expect("it was just taken").connection();
         running.start(connection, place)?;
         begin(connection)?
@@ -355,7 +355,7 @@ fn send(
         // In a transaction others may run while rows are read; else the connection is this statement's.
         taken = Some(now).filter(|_| matches!(place, Place::Alone));
         if let Some(head) = out.head.take()
-            && head.send(Ok(told.clone())).is_err()
+            && head.send(Ok(schema.clone())).is_err()
         {
             return Ok(());
         }
@@ -365,7 +365,7 @@ fn send(
         };
         while let Some(batch) = rows.next_batch()? {
             running.check()?;
-            let batch = schema::fit(batch, &told)?;
+            let batch = schema::fit(batch, &schema)?;
             if !waits::send(&out.sender, Ok(batch), || running.check())? {
                 return Ok(());
             }

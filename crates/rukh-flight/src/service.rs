@@ -36,7 +36,9 @@ use rukh::{Connection, Error, StatementKind};
 use tokio::sync::mpsc;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answers::{QueryTicket, SavepointHandle, Told, at, built, cancel, execute, fed, prepared, update};
+use crate::answers::{
+    Outcome, QueryTicket, SavepointHandle, at, built, cancel, execute, fed, prepared, update,
+};
 use crate::error::{malformed, status};
 use crate::held::shared;
 use crate::ingest::{Ingest, Messages, feed};
@@ -114,17 +116,17 @@ impl FlightSqlService for Service {
             transaction_id,
         } = query;
         let (text, of, here) = (query.clone(), session.clone(), place.clone());
-        let told = run(&session, place, &text, move |connection| {
+        let outcome = run(&session, place, &text, move |connection| {
             let call = Call::plain(connection.prepare(&query)?);
             let kind = call.statement.get().kind();
             match call.schema(connection)? {
-                Some(schema) => Ok((Told::Rows(schema), kind)),
-                None => Ok((Told::Changed(update(&of, &here, connection, call)?), kind)),
+                Some(schema) => Ok((Outcome::Rows(schema), kind)),
+                None => Ok((Outcome::Changed(update(&of, &here, connection, call)?), kind)),
             }
         });
-        let (told, kind) = told.await?;
-        let once = match (&told, kind) {
-            (Told::Rows(_), StatementKind::Write) => {
+        let (outcome, kind) = outcome.await?;
+        let once = match (&outcome, kind) {
+            (Outcome::Rows(_), StatementKind::Write) => {
                 let once = self.sessions.handle()?;
                 session.add_ticket(once.clone()).map_err(|error| status(&error))?;
                 Some(once)
@@ -140,7 +142,8 @@ impl FlightSqlService for Service {
             statement_handle: handle.encode_to_vec().into(),
         };
         let ticket = ticket.as_any().encode_to_vec();
-        self.info(&told, ticket, request.into_inner()).map(Response::new)
+        self.info(&outcome, ticket, request.into_inner())
+            .map(Response::new)
     }
 
     async fn get_flight_info_prepared_statement(
@@ -150,9 +153,10 @@ impl FlightSqlService for Service {
     ) -> Result<Response<FlightInfo>, Status> {
         let session = self.session(&request).await?;
         let (prepared, place) = prepared(&session, &query.prepared_statement_handle)?;
-        let told = self.tell(&session, place, prepared.call()).await?;
+        let outcome = self.tell(&session, place, prepared.call()).await?;
         let ticket = query.as_any().encode_to_vec();
-        self.info(&told, ticket, request.into_inner()).map(Response::new)
+        self.info(&outcome, ticket, request.into_inner())
+            .map(Response::new)
     }
 
     async fn do_get_statement(
@@ -206,8 +210,8 @@ impl FlightSqlService for Service {
         let place = at(&session, command.transaction_id.as_ref())?;
         let (text, of, here) = (command.query.clone(), session.clone(), place.clone());
         run(&session, place, &text, move |connection| {
-            let told = of.clone();
-            told.told(connection, &command.query, |connection| {
+            let reporter = of.clone();
+            reporter.reporting(connection, &command.query, |connection| {
                 let statement = connection.prepare(&command.query)?;
                 update(&of, &here, connection, Call::plain(statement))
             })
@@ -231,9 +235,9 @@ impl FlightSqlService for Service {
         let text = format!("COPY {} FROM STDIN", quoted(&command.table));
         let ingest = Ingest::new(command, &first)?;
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
-        let (told, loaded) = (session.clone(), text.clone());
+        let (reporter, loaded) = (session.clone(), text.clone());
         let loading = run(&session, place, &text, move |connection| {
-            told.told(connection, &loaded, |connection| {
+            reporter.reporting(connection, &loaded, |connection| {
                 let mut messages = Messages::new(receiver, connection);
                 ingest.run(connection, &mut messages)
             })
@@ -275,9 +279,9 @@ impl FlightSqlService for Service {
         let call = prepared.call();
         let text = call.statement.get().sql().to_string();
         let (of, here) = (session.clone(), place.clone());
-        let (told, updated) = (session.clone(), text.clone());
+        let (reporter, updated) = (session.clone(), text.clone());
         let updating = run(&session, place, &text, move |connection| {
-            told.told(connection, &updated, |connection| {
+            reporter.reporting(connection, &updated, |connection| {
                 check_kind(call.statement.get(), &here)?;
                 if call.statement.get().kind() == StatementKind::Setting {
                     return update(&of, &here, connection, call);
@@ -304,7 +308,7 @@ impl FlightSqlService for Service {
         let described = run(&session, place, &text, move |connection| {
             let statement = connection.prepare(&query)?;
             let description = connection.describe(&statement, &[])?;
-            let dataset = description.schema.as_deref().map(schema::told);
+            let dataset = description.schema.as_deref().map(schema::as_sent);
             let dataset = dataset.map(|schema| schema::encoded(&schema)).transpose()?;
             let parameters = schema::encoded(&parameters::schema(&description))?;
             Ok((shared(statement), dataset.unwrap_or_default(), parameters))

@@ -378,7 +378,7 @@ impl Session {
     }
 
     /// Runs a statement whose rows are not read, and reports it to the callback.
-    pub(crate) fn told<T>(
+    pub(crate) fn reporting<T>(
         &self,
         connection: &mut Connection,
         text: &str,
@@ -392,8 +392,8 @@ impl Session {
 
     /// Logs a statement that has run.
     pub(crate) fn tell(&self, connection: Option<&Connection>, text: &str, elapsed: Duration, is_ok: bool) {
-        if let Some(told) = &self.defaults.on_statement {
-            told(connection, text, elapsed, is_ok);
+        if let Some(report) = &self.defaults.on_statement {
+            report(connection, text, elapsed, is_ok);
         }
     }
 

@@ -460,8 +460,8 @@ mod tests {
         for arguments in argument_lists() {
             for (name, ty) in results(&state, &arguments) {
                 tried += 1;
-                let is_told = name.starts_with("arrow_") || name == "union_tag";
-                if typed(&ty, &ArrowType::Int64) != ty && !is_told {
+                let is_of_arrow = name.starts_with("arrow_") || name == "union_tag";
+                if typed(&ty, &ArrowType::Int64) != ty && !is_of_arrow {
                     found.push(format!("{name}({}): {ty}", shown(&arguments)));
                 }
             }

@@ -135,8 +135,8 @@ pub fn are_uuids(field: &Field) -> bool {
 
 /// Returns the number of PostgreSQL's type of a field that no column of a table has.
 pub fn wire_oid(field: &Field) -> Option<u32> {
-    let told = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
-    told.or_else(|| match field.data_type() {
+    let declared = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
+    declared.or_else(|| match field.data_type() {
         ArrowType::List(_) if are_uuids(field) => Some(UUIDS_OID),
         ArrowType::List(of) => array_oid(of.data_type()),
         ArrowType::Interval(_) | ArrowType::Duration(_) => Some(INTERVAL_OID),

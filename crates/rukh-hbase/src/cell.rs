@@ -102,8 +102,8 @@ impl Row {
 
     /// Returns the newest cell of a column.
     pub fn cell(&self, family: &[u8], qualifier: &[u8]) -> Option<&Cell> {
-        let is_asked = |cell: &&Cell| cell.family == family && cell.qualifier == qualifier;
-        self.cells.iter().find(is_asked)
+        let is_named = |cell: &&Cell| cell.family == family && cell.qualifier == qualifier;
+        self.cells.iter().find(is_named)
     }
 
     /// Returns the newest value of a column.

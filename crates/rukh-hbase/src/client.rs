@@ -366,11 +366,11 @@ impl Client {
     async fn registry(&self, method: &str, limit: Duration) -> Result<Answer, Error> {
         let mut last = None;
         for (host, port) in &self.0.address.hosts {
-            let asked = match self.connection(host, *port, "ClientMetaService").await {
+            let connected = match self.connection(host, *port, "ClientMetaService").await {
                 Ok(connection) => connection.call(method, &Empty {}, &[], limit).await,
                 Err(error) => Err(error),
             };
-            match asked {
+            match connected {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }

@@ -250,8 +250,8 @@ impl Scanner {
             limit_of_rows: rows_left(self.scan.limit),
             ..ScanRequest::default()
         };
-        let asked = connection.call("Scan", &request, &[], limit).await;
-        let answer = asked.inspect_err(|error| {
+        let called = connection.call("Scan", &request, &[], limit).await;
+        let answer = called.inspect_err(|error| {
             if matches!(error.cure(), Cure::Relocate | Cure::Repeat) {
                 self.client.forget_region(&self.table, &start);
             }

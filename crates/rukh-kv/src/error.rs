@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_apart() {
+    fn a_full_disk_is_recognized() {
         let full = KvError::io("write", io::Error::from(io::ErrorKind::StorageFull));
         assert!(matches!(full, KvError::DiskFull { .. }));
         let other = KvError::io("write", io::Error::from(io::ErrorKind::NotFound));
@@ -278,7 +278,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn descriptors_that_are_used_up_are_told_apart() {
+    fn used_up_descriptors_are_recognized() {
         for code in [libc::EMFILE, libc::ENFILE] {
             let error = KvError::io("write", io::Error::from_raw_os_error(code));
             assert!(matches!(error, KvError::TooManyFiles { .. }));

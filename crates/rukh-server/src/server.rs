@@ -162,7 +162,7 @@ fn check_settings(database: &Database, config: &Config) -> Result<(), ServeError
 }
 
 fn accept(server: &Arc<Server>, listener: &TcpListener) {
-    let mut told: Option<Instant> = None;
+    let mut last_report: Option<Instant> = None;
     for stream in listener.incoming() {
         if server.registry.is_stopping() {
             return;
@@ -171,9 +171,9 @@ fn accept(server: &Arc<Server>, listener: &TcpListener) {
             Ok(stream) => begin(server, stream),
             Err(error) => {
                 // Without a descriptor for it a connection waits, and this comes again and again.
-                if told.is_none_or(|told| told.elapsed() >= REFUSALS_PAUSE) {
+                if last_report.is_none_or(|last_report| last_report.elapsed() >= REFUSALS_PAUSE) {
                     warn!(%error, "could not take a connection");
-                    told = Some(Instant::now());
+                    last_report = Some(Instant::now());
                 }
                 thread::sleep(ACCEPT_PAUSE);
             }
@@ -290,15 +290,15 @@ fn log_in<'s>(
     peer: SocketAddr,
 ) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, StartError> {
     wire.set_log_in_by(Some(Instant::now() + server.config.authentication_timeout()))?;
-    let asked = match read_start(wire, server)? {
-        Start::Session(asked) => asked,
+    let request = match read_start(wire, server)? {
+        Start::Session(request) => request,
         Start::Cancelled => return Ok(None),
     };
     if server.registry.is_stopping() {
         return Err(shutting_down().into());
     }
     wire.expect_messages(STARTUP_BYTES_MAX);
-    let user = authenticate(wire, server, peer, &asked.user)?;
+    let user = authenticate(wire, server, peer, &request.user)?;
     let mut connection = server.database.connect();
     if let Some(user) = &user {
         connection.set_user(&user.name);
@@ -311,7 +311,15 @@ fn log_in<'s>(
     let slot = slot.ok_or_else(shutting_down)?;
     let registered = Registered(server, slot.clone());
     *slot.doing.lock() = Doing::begin(slot.pid, user_name, peer);
-    let notices = welcome(wire, server, &mut connection, &asked, &slot, secret, is_superuser)?;
+    let notices = welcome(
+        wire,
+        server,
+        &mut connection,
+        &request,
+        &slot,
+        secret,
+        is_superuser,
+    )?;
     wire.expect_messages(server.config.message_bytes_max);
     wire.set_log_in_by(None)?;
     Ok(Some((connection, registered, notices)))

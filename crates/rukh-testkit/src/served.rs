@@ -120,8 +120,8 @@ impl Served {
 
     /// Asks the server to stop, and waits until it has.
     pub fn stop(mut self) -> Result<(), String> {
-        let asked = Command::new("kill").arg(self.child.id().to_string()).status();
-        asked.map_err(|error| format!("kill: {error}"))?;
+        let status = Command::new("kill").arg(self.child.id().to_string()).status();
+        status.map_err(|error| format!("kill: {error}"))?;
         let started = Instant::now();
         loop {
             match self.child.try_wait().map_err(|error| error.to_string())? {

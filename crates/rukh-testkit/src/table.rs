@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn order_counts_only_when_asked_for() {
+    fn order_counts_only_when_required() {
         assert!(same(ColumnKind::Exact, &["b", "a"], &["a", "b"], false));
         assert!(!same(ColumnKind::Exact, &["b", "a"], &["a", "b"], true));
         assert!(!same(ColumnKind::Exact, &["a"], &["a", "a"], false));

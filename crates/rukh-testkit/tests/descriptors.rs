@@ -34,8 +34,8 @@ fn used_up_descriptors_refuse_and_pass() {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}\n{errors}");
-    let told = text.lines().find(|line| line.starts_with("descriptors:"));
-    println!("{}", told.expect("the child has run the test"));
+    let line = text.lines().find(|line| line.starts_with("descriptors:"));
+    println!("{}", line.expect("the child has run the test"));
 }
 
 /// Takes all descriptors that there are, but so many.

@@ -49,7 +49,7 @@ fn what_was_acknowledged_survives_a_device_that_fails() {
     if need::or_skip(TEST, tracer()).is_none() {
         return;
     }
-    let (mut children, mut told, mut midway) = (0, 0, 0);
+    let (mut children, mut failed, mut midway) = (0, 0, 0);
     let cases = [
         ("fdatasync", &[1, 3, 6, 9, 14, 20][..]),
         ("fsync", &[1, 2, 4, 8]),
@@ -61,10 +61,10 @@ fn what_was_acknowledged_survives_a_device_that_fails() {
             for (when, once) in [(nth.to_string(), true), (format!("{nth}+"), false)] {
                 children += 1;
                 match run(call, &when, once) {
-                    Told::Nothing => {}
-                    Told::AtOpen => told += 1,
-                    Told::Midway => {
-                        told += 1;
+                    Seen::Nothing => {}
+                    Seen::AtOpen => failed += 1,
+                    Seen::Midway => {
+                        failed += 1;
                         midway += 1;
                     }
                 }
@@ -72,13 +72,13 @@ fn what_was_acknowledged_survives_a_device_that_fails() {
         }
     }
     println!(
-        "device errors: {told} of {children} children were told of one, {midway} after something was acknowledged"
+        "device errors: {failed} of {children} children had one, {midway} after something was acknowledged"
     );
     assert!(midway > 8, "{midway}");
 }
 
 /// The order to a child about the device.
-enum Told {
+enum Seen {
     Nothing,
     /// Before anything was acknowledged.
     AtOpen,
@@ -87,7 +87,7 @@ enum Told {
 }
 
 /// Runs a child whose calls fail, and looks at what it leaves.
-fn run(call: &str, when: &str, once: bool) -> Told {
+fn run(call: &str, when: &str, once: bool) -> Seen {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path();
     prepare(&directory.join("db"));
@@ -100,15 +100,15 @@ fn run(call: &str, when: &str, once: bool) -> Told {
         .output()
         .unwrap();
     let case = format!("{call} {when}");
-    let told = std::fs::read(ledger(directory)).unwrap_or_default();
-    let told = String::from_utf8_lossy(&told).into_owned();
+    let ledger_text = std::fs::read(ledger(directory)).unwrap_or_default();
+    let ledger_text = String::from_utf8_lossy(&ledger_text).into_owned();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!told.contains("wrong"), "{case}: {told}");
+    assert!(!ledger_text.contains("wrong"), "{case}: {ledger_text}");
     assert!(
         !said.contains("panicked at crates") || call == "write",
         "{case}: {said}"
     );
-    let lines: Vec<&str> = told.lines().collect();
+    let lines: Vec<&str> = ledger_text.lines().collect();
     let acknowledged: Vec<u64> = lines
         .iter()
         .filter_map(|line| line.strip_prefix("done ")?.parse().ok())
@@ -118,11 +118,11 @@ fn run(call: &str, when: &str, once: bool) -> Told {
         let later = lines[error..].iter().find(|line| line.starts_with("done"));
         assert_eq!(
             later, None,
-            "{case}: nothing is acknowledged after a failed sync\n{told}"
+            "{case}: nothing is acknowledged after a failed sync\n{ledger_text}"
         );
     }
     let database =
-        Database::open(directory.join("db")).unwrap_or_else(|error| panic!("{case}: {error}\n{told}"));
+        Database::open(directory.join("db")).unwrap_or_else(|error| panic!("{case}: {error}\n{ledger_text}"));
     let mut client = Client::new(&database);
     client.check("t").unwrap();
     let table = client.query("SELECT id FROM t ORDER BY id").unwrap();
@@ -134,12 +134,12 @@ fn run(call: &str, when: &str, once: bool) -> Told {
     let before: Vec<u64> = stored.iter().copied().filter(|id| *id < BEFORE).collect();
     assert_eq!(before.len() as u64, BEFORE, "{case}");
     let lost = acknowledged.iter().find(|id| !stored.contains(id));
-    assert_eq!(lost, None, "{case}: an acknowledged row is gone\n{told}");
+    assert_eq!(lost, None, "{case}: an acknowledged row is gone\n{ledger_text}");
     assert!(stored.iter().all(|id| *id < BEFORE + STATEMENTS), "{case}");
     match error {
-        None => Told::Nothing,
-        Some(_) if acknowledged.is_empty() => Told::AtOpen,
-        Some(_) => Told::Midway,
+        None => Seen::Nothing,
+        Some(_) if acknowledged.is_empty() => Seen::AtOpen,
+        Some(_) => Seen::Midway,
     }
 }
 

@@ -63,8 +63,8 @@ fn in_small_file_system(test: &str, options: &str, live: fn(&Path)) {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}\n{errors}");
-    let told = text.lines().find(|line| line.starts_with("full disk:"));
-    println!("{}", told.expect("the child has run the test"));
+    let line = text.lines().find(|line| line.starts_with("full disk:"));
+    println!("{}", line.expect("the child has run the test"));
 }
 
 #[test]

@@ -129,11 +129,11 @@ fn query(random: &mut StdRng) -> String {
     let count = random.random_range(1..4);
     let by = some(&KEYS.map(|(name, _, _)| name), count, random);
     let count = random.random_range(0..4);
-    let asked = some(&AGGREGATES, count, random);
+    let calls = some(&AGGREGATES, count, random);
     let condition = CONDITIONS.choose(random).unwrap_or(&"true");
     let by = by.join(", ");
-    let asked: String = asked.iter().map(|one| format!(", {one}")).collect();
-    format!("SELECT {by}{asked} FROM t WHERE {condition} GROUP BY {by}")
+    let calls: String = calls.iter().map(|one| format!(", {one}")).collect();
+    format!("SELECT {by}{calls} FROM t WHERE {condition} GROUP BY {by}")
 }
 
 /// The rows of a query in some order, or the SQLSTATE that it fails with.
@@ -147,7 +147,7 @@ fn ask(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Strin
 }
 
 #[test]
-fn groups_told_apart_by_numbers_are_the_groups() {
+fn groups_by_numbers_are_the_groups() {
     let mut numbered = 0;
     for case in Cases::from_environment("groups", CASES).iter() {
         let mut random = case.random();

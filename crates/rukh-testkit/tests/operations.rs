@@ -253,8 +253,8 @@ fn show_tables_counts_large_values_of_columnar_tables() {
         run(&mut connection, "ALTER TABLE c REPACK");
         run(&mut connection, "COMPACT");
         let layout = layout(&mut connection);
-        let told = layout.split(", ").find_map(|part| part.split_once(" bytes"));
-        let told = told.unwrap().0.parse::<i64>().unwrap();
+        let shown = layout.split(", ").find_map(|part| part.split_once(" bytes"));
+        let shown = shown.unwrap().0.parse::<i64>().unwrap();
         let (mut files, mut large) = (0, 0);
         let mut stats = connection.query("SHOW STATS FROM c").unwrap();
         while let Some(row) = stats.next_row().unwrap() {
@@ -264,7 +264,7 @@ fn show_tables_counts_large_values_of_columnar_tables() {
         assert_eq!(large > 1_000_000, is_large, "{large}");
         let all = files + large;
         assert!(
-            (all - all / 10..all + all / 10).contains(&told),
+            (all - all / 10..all + all / 10).contains(&shown),
             "{layout}, files of {all} bytes"
         );
         assert_eq!(layout.contains("compressed"), !is_large, "{layout}");

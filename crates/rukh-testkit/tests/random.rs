@@ -113,7 +113,7 @@ impl<'a> World<'a> {
     }
 
     fn run(&mut self) -> Result<(), String> {
-        let mut asked = Vec::new();
+        let mut queries = Vec::new();
         for _ in 0..ROUNDS {
             self.reopen()?;
             self.make_some_indexes()?;
@@ -131,10 +131,10 @@ impl<'a> World<'a> {
             }
             self.compare_contents()?;
             self.rukh.check("t").map_err(|finding| self.failure(&finding))?;
-            asked = (0..QUERIES)
+            queries = (0..QUERIES)
                 .map(|_| query(&self.table, &mut self.random))
                 .collect::<Vec<Query>>();
-            self.ask_all(&asked)?;
+            self.ask_all(&queries)?;
             if in_transaction {
                 self.define("COMMIT")?;
                 self.compare_contents()?;
@@ -144,7 +144,7 @@ impl<'a> World<'a> {
         for index in std::mem::take(&mut self.indexes) {
             self.define(&format!("DROP INDEX {}", index.name))?;
         }
-        self.ask_all(&asked)
+        self.ask_all(&queries)
     }
 
     /// Closes a database on disk and opens it again.

@@ -102,9 +102,9 @@ fn compare(path: &Path, repair: &Repair, what: &str) -> Vec<u64> {
         );
         let count = client.query(&format!("SELECT count(*) FROM {table}")).unwrap();
         let count: u64 = count.rows[0][0].as_deref().unwrap().parse().unwrap();
-        let told = repair.tables.iter().find(|told| told.table == table).unwrap();
+        let report = repair.tables.iter().find(|report| report.table == table).unwrap();
         if table != "blocks" {
-            assert_eq!(told.rows, count, "{what}: {told}");
+            assert_eq!(report.rows, count, "{what}: {report}");
         }
         assert!(count <= ROWS, "{what}");
         // What is there can be changed.
@@ -234,10 +234,10 @@ fn a_log_damaged_at_its_beginning_is_not_forgotten() {
         assert!(error.hint.unwrap().contains("rukh repair DIR TARGET"));
     }
     let repair = rukh::repair(&path, &saved).unwrap();
-    let told = repair.to_string();
+    let report = repair.to_string();
     assert!(
-        !repair.is_whole() && told.contains(&format!("log file \"{log}\" is damaged at byte 0")),
-        "{told}"
+        !repair.is_whole() && report.contains(&format!("log file \"{log}\" is damaged at byte 0")),
+        "{report}"
     );
 
     let log = flip(&middle, |length| length * 3 / 4);

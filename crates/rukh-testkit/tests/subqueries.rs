@@ -39,7 +39,7 @@ fn subqueries_in_every_clause_give_the_rows_of_postgres() {
         return;
     };
     let failures_max = number("RUKH_FAILURES").unwrap_or(FAILURES_MAX);
-    let (mut asked, mut refused, mut failures) = (0, 0, Vec::new());
+    let (mut total, mut refused, mut failures) = (0, 0, Vec::new());
     'cases: for case in Cases::from_seed("subqueries", SEED, CASES).iter() {
         let mut random = case.random();
         let mut rukh = Client::in_memory();
@@ -62,7 +62,7 @@ fn subqueries_in_every_clause_give_the_rows_of_postgres() {
             let expected: Table = postgres
                 .query(&sql)
                 .unwrap_or_else(|error| panic!("{sql}\n{error:?}"));
-            asked += 1;
+            total += 1;
             if std::env::var_os("RUKH_REPORT").is_some() {
                 println!("asks: {sql}");
             }
@@ -95,7 +95,7 @@ fn subqueries_in_every_clause_give_the_rows_of_postgres() {
             }
         }
     }
-    println!("{refused} of {asked} queries refused");
+    println!("{refused} of {total} queries refused");
     assert!(
         failures.is_empty(),
         "{} queries fail\n\n{}",
@@ -103,8 +103,8 @@ fn subqueries_in_every_clause_give_the_rows_of_postgres() {
         failures.join("\n\n")
     );
     assert!(
-        refused * 100 <= REFUSED_MAX * asked,
-        "{refused} of {asked} queries are refused"
+        refused * 100 <= REFUSED_MAX * total,
+        "{refused} of {total} queries are refused"
     );
 }
 

@@ -108,7 +108,7 @@ fn query(random: &mut StdRng) -> String {
         .map(|(name, ..)| *name)
         .chain(["id", "late", "*"])
         .collect();
-    let mut asked = Vec::new();
+    let mut calls = Vec::new();
     for _ in 0..random.random_range(1..6) {
         let name = names.choose(random).unwrap_or(&"*");
         let function = if *name == "*" {
@@ -116,15 +116,15 @@ fn query(random: &mut StdRng) -> String {
         } else {
             ["count", "min", "max"].choose(random).unwrap_or(&"min")
         };
-        asked.push(format!("{function}({name})"));
+        calls.push(format!("{function}({name})"));
     }
     let condition = CONDITIONS.choose(random).unwrap_or(&"true");
-    format!("SELECT {} FROM t WHERE {condition}", asked.join(", "))
+    format!("SELECT {} FROM t WHERE {condition}", calls.join(", "))
 }
 
 #[test]
-fn totals_told_by_heads_are_those_of_all_rows() {
-    let mut told = 0;
+fn totals_of_heads_are_those_of_all_rows() {
+    let mut by_heads = 0;
     for case in Cases::from_environment("totals", CASES).iter() {
         let mut random = case.random();
         let mut client = Client::in_memory();
@@ -170,9 +170,9 @@ fn totals_told_by_heads_are_those_of_all_rows() {
                 let count =
                     |plan: &rukh_testkit::table::Table| format!("{:?}", plan.rows).matches(" told").count();
                 assert_eq!(count(&off.1), 0);
-                told += count(&on.1);
+                by_heads += count(&on.1);
             }
         }
     }
-    assert!(told > 0);
+    assert!(by_heads > 0);
 }

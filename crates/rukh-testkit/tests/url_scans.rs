@@ -54,17 +54,17 @@ fn scans_are_found_by_any_fields() {
     };
     pair.load(&csv.display().to_string());
     pair.rukh.check("url_scans").unwrap();
-    let mut asked = 0;
+    let mut count = 0;
     for case in cases.iter() {
         let random = &mut case.random();
         for sql in questions(&scans, rows, random) {
             if let Err(difference) = pair.compare(&sql) {
                 panic!("{}\n{sql}\n{difference}", case.replay());
             }
-            asked += 1;
+            count += 1;
         }
     }
-    println!("{rows} rows, {asked} questions: the same rows");
+    println!("{rows} rows, {count} questions: the same rows");
 }
 
 struct Pair {

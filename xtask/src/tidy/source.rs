@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn test_code_is_told_apart() {
+    fn test_code_is_recognized() {
         let code = "fn a() {\n}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\nfn c() {}\n";
         assert_eq!(test_lines(code), [false, false, true, true, true, true, false]);
         let code = "#[cfg(test)]\nuse a::{b, c};\nfn d() {}\n";

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_told() {
+    fn findings_are_printed() {
         let counts = |missing, corrupt| {
             [
                 ["rows", "4", ""],

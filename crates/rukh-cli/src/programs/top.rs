@@ -83,8 +83,8 @@ fn look(arguments: &TopArguments) -> Result<(), CliError> {
 }
 
 fn failed(error: &postgres::Error) -> CliError {
-    let told = error.as_db_error().map(|error| error.message().to_string());
-    let mut message = told.unwrap_or_else(|| error.to_string());
+    let message = error.as_db_error().map(|error| error.message().to_string());
+    let mut message = message.unwrap_or_else(|| error.to_string());
     if let Some(source) = std::error::Error::source(error).filter(|_| error.as_db_error().is_none()) {
         message += &format!(": {source}");
     }

@@ -58,7 +58,7 @@ fn ctrl_c_ends_a_script_that_works() {
         "SELECT count(*) FROM h a, h b, h c, h d, h e, h f WHERE a.n + b.n + c.n + d.n + e.n + f.n < 0;\n",
     );
     // The first asks the statement to end; a statement that does not hear is ended with the process.
-    while talk.child.try_wait().expect("it can be asked").is_none() {
+    while talk.child.try_wait().expect("it runs").is_none() {
         interrupt(&talk.child);
     }
     assert_eq!(talk.child.wait().expect("it ends").code(), Some(130));

@@ -45,8 +45,8 @@ fn blocks(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns what a block asks the REPL, with the answers.
 fn examples(block: &str) -> impl Iterator<Item = Example> {
-    let asked = block.split("rukh> ").skip(1);
-    asked.filter_map(|example| {
+    let inputs = block.split("rukh> ").skip(1);
+    inputs.filter_map(|example| {
         let (statement, shown) = example.split_once(";\n")?;
         let lines: Vec<&str> = shown.trim_end().lines().map(str::trim_end).collect();
         Some(Example {

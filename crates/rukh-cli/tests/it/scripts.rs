@@ -72,7 +72,7 @@ fn the_default_directory_is_made() {
 }
 
 #[test]
-fn notices_are_told_beside_the_rows() {
+fn notices_are_printed_beside_the_rows() {
     let place = Place::with(HOSTS);
     insta::assert_snapshot!(place.run(
         &[

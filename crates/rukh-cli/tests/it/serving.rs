@@ -197,7 +197,7 @@ fn settings_of_tls_in_every_form() {
 #[test]
 fn values_that_are_none_are_refused_by_name() {
     let place = Place::empty();
-    for (name, value, told) in [
+    for (name, value, message) in [
         ("statement_timeout", "soon", "statement_timeout"),
         ("query_memory_limit", "much", "query_memory_limit"),
         ("connections_max", "-1", "whole number"),
@@ -215,7 +215,7 @@ fn values_that_are_none_are_refused_by_name() {
             false => &variables[..1],
         };
         match start(&place, &["--listen", "127.0.0.1:0"], variables) {
-            Started::Refused(said) => assert!(said.contains(told), "{name}: {said}"),
+            Started::Refused(said) => assert!(said.contains(message), "{name}: {said}"),
             Started::Serves(..) => panic!("{name}: {value} was taken"),
         }
     }

@@ -165,7 +165,7 @@ fn files_go_in_and_out() {
 }
 
 #[test]
-fn bad_records_are_passed_over_and_told() {
+fn bad_records_are_passed_over_and_reported() {
     let place =
         Place::with("CREATE TABLE t (id BIGINT PRIMARY KEY, n INTEGER CHECK (n > 0), d DATE NOT NULL)");
     place.write(

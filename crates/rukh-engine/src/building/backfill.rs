@@ -114,13 +114,13 @@ impl Filling<'_> {
             .min(THREADS_MAX);
         let parts = split(self.inner.store.as_ref(), storage, vec![KeyRange::all()], threads)?;
         let bytes_max = self.inner.load_bytes_max() / parts.len();
-        let (told, done) = mpsc::channel();
+        let (report, done) = mpsc::channel();
         thread::scope(|scope| {
             let read = |ranges| {
-                let told = told.clone();
+                let report = report.clone();
                 scope.spawn(move || {
                     step_aside();
-                    let sorter = self.part(ranges, bytes_max, &told);
+                    let sorter = self.part(ranges, bytes_max, &report);
                     if sorter.is_err() {
                         self.stop.store(true, Relaxed);
                     }
@@ -128,7 +128,7 @@ impl Filling<'_> {
                 })
             };
             let parts: Vec<_> = parts.into_iter().map(read).collect();
-            drop(told);
+            drop(report);
             // Ends when all parts have.
             for rows in done {
                 progress.advance(rows);
@@ -155,7 +155,7 @@ impl Filling<'_> {
 
     /// Writes sorted entries to files, which wait to be ingested.
     fn files(&self, sorters: Vec<Sorter>, progress: &dyn Progress) -> Result<Vec<LoadFile>, EngineError> {
-        let (told, done) = mpsc::channel();
+        let (report, done) = mpsc::channel();
         thread::scope(|scope| {
             let writer = scope.spawn(move || {
                 step_aside();
@@ -163,7 +163,7 @@ impl Filling<'_> {
                     self.build.advance(entries);
                     self.build.check()?;
                     // The other end waits for this one.
-                    let _ = told.send(());
+                    let _ = report.send(());
                     match self.stop.load(Relaxed) {
                         true => Err(EngineError::Cancelled),
                         false => Ok(()),
@@ -206,7 +206,7 @@ impl Filling<'_> {
         &self,
         ranges: Vec<KeyRange>,
         bytes_max: usize,
-        told: &mpsc::Sender<u64>,
+        report: &mpsc::Sender<u64>,
     ) -> Result<Sorter, EngineError> {
         let mut sorter = Sorter::new(&self.inner.load_directory()?);
         let reader = RowReader::within(self.snapshot, self.maintainer.codec.clone(), ranges)?;
@@ -225,7 +225,7 @@ impl Filling<'_> {
                 sorter.spill()?;
             }
             // The other end waits for this one.
-            let _ = told.send(rows.len() as u64);
+            let _ = report.send(rows.len() as u64);
         }
         sorter.sort();
         Ok(sorter)

@@ -298,7 +298,7 @@ fn watch(
     shared: &Shared,
     progress: &dyn Progress,
 ) -> (Vec<(Target, Loads)>, Option<EngineError>) {
-    let (mut written, mut told, mut failed) = (Vec::new(), 0, None);
+    let (mut written, mut reported, mut failed) = (Vec::new(), 0, None);
     while running > 0 {
         match finished.recv_timeout(WATCH_INTERVAL) {
             Ok((target, Ok(files))) => written.push((target, files)),
@@ -308,8 +308,8 @@ fn watch(
             }
             Err(RecvTimeoutError::Timeout) => {
                 let now = shared.written.load(Ordering::Relaxed);
-                progress.advance(now - told);
-                told = now;
+                progress.advance(now - reported);
+                reported = now;
                 if progress.cancelled() {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
@@ -319,7 +319,7 @@ fn watch(
         }
         running -= 1;
     }
-    progress.advance(shared.written.load(Ordering::Relaxed) - told);
+    progress.advance(shared.written.load(Ordering::Relaxed) - reported);
     (written, failed)
 }
 

@@ -288,7 +288,7 @@ fn check_block(
         &columns,
         0..parsed.rows,
         &last,
-        head::Told {
+        head::Extras {
             parts: None,
             filters: &[],
             identity,
@@ -311,7 +311,7 @@ fn check_identity(
     first: &[u8],
     head: &Head<'_>,
 ) -> Result<(), EngineError> {
-    let Some(told) = head.identity else {
+    let Some(expected) = head.identity else {
         return Ok(());
     };
     let storage = &index.blocks().expect("the index is columnar").storage;
@@ -319,7 +319,7 @@ fn check_identity(
     let values = kv.multi_get(storage, &keys)?;
     let found = column::identity(values.iter().flatten().map(Vec::as_slice));
     match found {
-        Ok(found) if found == told => Ok(()),
+        Ok(found) if found == expected => Ok(()),
         Ok(_) => Err(corruption(
             index,
             first,

@@ -107,12 +107,12 @@ pub(crate) fn tell_of_lost(inner: &mut Inner) {
         .catalog
         .tables()
         .filter(|table| definitions.lost(table.id).is_some());
-    let told: Vec<Recovery> = lost
+    let recoveries: Vec<Recovery> = lost
         .map(|table| Recovery::LostTable {
             table: table.name.clone(),
         })
         .collect();
-    inner.recovered.extend(told);
+    inner.recovered.extend(recoveries);
 }
 
 /// Fills an index again from nothing; drops it where its rows or its definition do not allow it.

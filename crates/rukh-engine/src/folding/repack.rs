@@ -223,12 +223,12 @@ fn aside(
     id: IndexId,
     work: impl FnOnce(&dyn Fn(&[u8], Want) -> Result<Option<Made>, EngineError>) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
-    let (ask, asked) = mpsc::channel::<(Vec<u8>, Want)>();
+    let (ask, requests) = mpsc::channel::<(Vec<u8>, Want)>();
     let (give, given) = mpsc::channel();
     thread::scope(|scope| {
         let maker = scope.spawn(move || {
             step_aside();
-            for (start, want) in asked {
+            for (start, want) in requests {
                 if give.send(make(inner, id, &start, want)).is_err() {
                     break;
                 }

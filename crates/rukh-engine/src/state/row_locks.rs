@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_goes_to_who_asked_first() {
+    fn a_lock_goes_to_the_first_that_waits() {
         let [a, b, c] = owners();
         assert!(a.try_lock(A, Exclusive));
         let order = Mutex::new(Vec::new());

@@ -109,9 +109,9 @@ mod tests {
     #[test]
     fn all_is_said_in_rows() {
         let info = sql_info().expect("it can be built");
-        let all = info.record_batch([]).expect("it can be told");
+        let all = info.record_batch([]).expect("it can be described");
         assert!(all.num_rows() > 40);
         let one = info.record_batch([SqlInfo::FlightSqlServerName as u32]);
-        assert_eq!(one.expect("it can be told").num_rows(), 1);
+        assert_eq!(one.expect("it can be described").num_rows(), 1);
     }
 }

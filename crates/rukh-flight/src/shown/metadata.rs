@@ -63,7 +63,7 @@ fn columns(connection: &mut Connection, of: &str, name: &str) -> Result<Option<S
     let select = format!("SELECT * FROM {}.{}", quoted(of), quoted(name));
     let select = connection.prepare(&select)?;
     match connection.describe(&select, &[]) {
-        Ok(description) => Ok(description.schema.as_deref().map(schema::told)),
+        Ok(description) => Ok(description.schema.as_deref().map(schema::as_sent)),
         Err(error) if matches!(error.sqlstate, "42501" | "42P01") => Ok(None),
         Err(error) => Err(error),
     }

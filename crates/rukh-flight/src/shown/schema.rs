@@ -18,7 +18,7 @@ use rukh::{Error, NUMERIC_NAN, TYPE_KEY, data_type_of};
 const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
 
 /// Returns the schema that clients get for a result's.
-pub(crate) fn told(schema: &Schema) -> SchemaRef {
+pub(crate) fn as_sent(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| {
         let mut metadata = HashMap::from([(TYPE_NAME.to_string(), type_name(field))]);
         if let Some(exact) = field.metadata().get(TYPE_KEY) {
@@ -43,11 +43,11 @@ fn type_name(field: &Field) -> String {
 }
 
 /// Casts a batch to the schema that the client has.
-pub(crate) fn fit(batch: RecordBatch, told: &SchemaRef) -> Result<RecordBatch, Error> {
-    if batch.num_columns() != told.fields().len() {
+pub(crate) fn fit(batch: RecordBatch, sent: &SchemaRef) -> Result<RecordBatch, Error> {
+    if batch.num_columns() != sent.fields().len() {
         return Err(changed());
     }
-    let columns = batch.columns().iter().zip(told.fields());
+    let columns = batch.columns().iter().zip(sent.fields());
     let columns = columns.map(|(array, field)| match array.data_type() == field.data_type() {
         true => Ok(array.clone()),
         false => cast(array, field.data_type()).map_err(|_| changed()),
@@ -58,7 +58,7 @@ pub(crate) fn fit(batch: RecordBatch, told: &SchemaRef) -> Result<RecordBatch, E
         return Err(Error::unsupported(message).with_hint("Cast it to double precision."));
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(told.clone(), columns, &options).map_err(|error| broken(&error))
+    RecordBatch::try_new_with_options(sent.clone(), columns, &options).map_err(|error| broken(&error))
 }
 
 /// Whether a column has a NUMERIC, or an array of them, that is NaN.

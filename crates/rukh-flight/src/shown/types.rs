@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_by_number() {
+    fn types_have_their_numbers() {
         let info = type_info().expect("it can be built");
         let rows = |number: Option<i32>| info.record_batch(number).map(|batch| batch.num_rows()).ok();
         assert_eq!(rows(None), Some(TYPES.len()));

@@ -10,7 +10,7 @@ use rukh::Database;
 use rukh_flight::Config;
 use tonic::Code;
 
-use crate::{error, rows, served, served_with, told};
+use crate::{error, failure, rows, served, served_with};
 
 #[test]
 fn garbage_ends_its_connection_only() {
@@ -61,7 +61,7 @@ fn messages_that_are_none_are_refused() {
                 .with_data_body(vec![7; 100]);
             let refused = client.do_put(futures::stream::iter(vec![data])).await;
             assert_eq!(
-                told(refused.map(drop)),
+                failure(refused.map(drop)),
                 Some((Code::Internal, "26000".to_string()))
             );
         }
@@ -86,7 +86,7 @@ fn messages_that_are_too_long_are_refused() {
 }
 
 #[test]
-fn one_client_too_many_is_told_so() {
+fn one_client_too_many_is_refused() {
     let database = Database::open_in_memory().expect("a database in memory can be made");
     let config = Config {
         connections_max: 1,
@@ -96,7 +96,7 @@ fn one_client_too_many_is_told_so() {
         let mut client = run.client().await;
         assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);
         let mut another = run.client().await;
-        let refused = told(rows(&mut another, "SELECT 1").await.map(drop));
+        let refused = failure(rows(&mut another, "SELECT 1").await.map(drop));
         assert_eq!(refused, error(Code::ResourceExhausted, "53300"));
         assert_eq!(rows(&mut client, "SELECT 2").await.expect("it runs"), ["2"]);
         drop((client, another));
@@ -104,7 +104,7 @@ fn one_client_too_many_is_told_so() {
         // its connection is closed where refused ones hold the two spare places still.
         loop {
             let mut third = run.client().await;
-            match told(rows(&mut third, "SELECT 3").await.map(drop)) {
+            match failure(rows(&mut third, "SELECT 3").await.map(drop)) {
                 None => break,
                 Some((Code::Unknown, message)) => assert_eq!(message, "transport error"),
                 refused => assert_eq!(refused, error(Code::ResourceExhausted, "53300")),

@@ -12,12 +12,12 @@ use prost::Message;
 use rukh::arrow::array::{Int32Array, RecordBatch};
 use tonic::Code;
 
-use crate::{Client, error, fetch, rows, served, told};
+use crate::{Client, error, failure, fetch, rows, served};
 
 /// Asks for the end of what a ticket has begun; returns whether there was anything to end.
 async fn cancel(client: &mut Client, request: &CancelFlightInfoRequest) -> bool {
     let action = Action::new("CancelFlightInfo", request.encode_to_vec());
-    let answers = client.do_action(action).await.expect("it can be asked");
+    let answers = client.do_action(action).await.expect("it runs");
     let answers: Vec<_> = answers.try_collect().await.expect("it is answered");
     let result = CancelFlightInfoResult::decode(answers[0].body.clone());
     result.expect("it is understood").status() == CancelStatus::Cancelled
@@ -35,7 +35,7 @@ fn a_query_is_cancelled_by_its_ticket() {
         let request = CancelFlightInfoRequest::new(info.clone());
         // The session is that of the connection, which both have in common.
         let mut other = FlightSqlServiceClient::new_from_inner(client.inner().clone());
-        let running = tokio::spawn(async move { told(fetch(&mut client, info).await.map(drop)) });
+        let running = tokio::spawn(async move { failure(fetch(&mut client, info).await.map(drop)) });
         while !cancel(&mut other, &request).await {
             tokio::task::yield_now().await;
         }
@@ -66,7 +66,7 @@ fn a_transaction_that_waits_too_long_is_rolled_back() {
         let mut watcher = run.database.connect();
         let count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'";
         loop {
-            let mut found = watcher.query(count).expect("it can be asked");
+            let mut found = watcher.query(count).expect("it runs");
             let row = found.next_row().expect("it is answered").expect("there is a row");
             if row.get::<i64>(0).expect("it is a number") == 0 {
                 break;
@@ -75,7 +75,7 @@ fn a_transaction_that_waits_too_long_is_rolled_back() {
         }
         drop(inserted);
         let late = client.execute_update(insert.to_string(), Some(transaction)).await;
-        assert_eq!(told(late.map(drop)), error(Code::FailedPrecondition, "25000"));
+        assert_eq!(failure(late.map(drop)), error(Code::FailedPrecondition, "25000"));
         let left = rows(&mut client, "SELECT count(*) FROM t").await;
         assert_eq!(left.expect("it runs"), ["0"]);
     });
@@ -90,7 +90,7 @@ pub(crate) async fn wait_until_nothing_runs(run: &crate::Run) {
     let mut watcher = run.database.connect();
     let count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'";
     loop {
-        let mut found = watcher.query(count).expect("it can be asked");
+        let mut found = watcher.query(count).expect("it runs");
         let row = found.next_row().expect("it is answered").expect("there is a row");
         if row.get::<i64>(0).expect("it is a number") == 0 {
             return;
@@ -111,7 +111,7 @@ fn a_result_that_nobody_reads_ends_in_time() {
         wait_until_nothing_runs(&run).await;
         // A client that reads on finds whole batches, then why there are no more.
         let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
-        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+        assert_eq!(failure(end.map(drop)), error(Code::Cancelled, "57014"));
         assert_eq!(rows(&mut client, "SELECT 1").await.expect("it runs"), ["1"]);
     });
 }
@@ -125,10 +125,10 @@ fn who_does_not_read_can_be_sent_away() {
         let batches = client.do_get(ticket.expect("it has a ticket")).await;
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'";
         let ended = run.database.connect().query(end).map(|rows| rows.count());
-        assert_eq!(ended.expect("it can be asked"), 1);
+        assert_eq!(ended.expect("it runs"), 1);
         wait_until_nothing_runs(&run).await;
         let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
-        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+        assert_eq!(failure(end.map(drop)), error(Code::Cancelled, "57014"));
     });
 }
 
@@ -144,7 +144,7 @@ fn a_transaction_that_nobody_reads_ends_in_time() {
         let batches = client.do_get(ticket.expect("it has a ticket")).await;
         wait_until_nothing_runs(&run).await;
         let end = batches.expect("it begins").try_collect::<Vec<_>>().await;
-        assert_eq!(told(end.map(drop)), error(Code::Cancelled, "57014"));
+        assert_eq!(failure(end.map(drop)), error(Code::Cancelled, "57014"));
     });
 }
 
@@ -168,7 +168,7 @@ fn a_load_whose_client_sends_nothing_ends_in_time() {
         // Ten rows, then nothing for ever.
         let first = futures::stream::iter([Ok(batch.expect("there is a column"))]);
         let rows_to_come = first.chain(futures::stream::pending());
-        let ended = told(client.execute_ingest(command, rows_to_come).await.map(drop));
+        let ended = failure(client.execute_ingest(command, rows_to_come).await.map(drop));
         assert_eq!(ended, error(Code::Cancelled, "57014"));
         assert_eq!(
             rows(&mut client, "SELECT count(*) FROM t")

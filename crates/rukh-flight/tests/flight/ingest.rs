@@ -9,7 +9,7 @@ use arrow_flight::sql::{
 use rukh::arrow::array::{Int64Array, RecordBatch, StringArray};
 use tonic::Code;
 
-use crate::{Client, error, rows, served, told};
+use crate::{Client, error, failure, rows, served};
 
 fn command(table: &str, missing: TableNotExistOption, there: TableExistsOption) -> CommandStatementIngest {
     CommandStatementIngest {
@@ -49,7 +49,7 @@ fn tables_are_made_appended_to_and_replaced() {
         let many = (0..4).map(|n| batch(n * 5_000, 5_000)).collect();
         assert_eq!(load(&mut client, create.clone(), many).await.ok(), Some(20_000));
         let again = load(&mut client, create, vec![batch(0, 1)]).await;
-        assert_eq!(told(again.map(drop)), error(Code::AlreadyExists, "42P07"));
+        assert_eq!(failure(again.map(drop)), error(Code::AlreadyExists, "42P07"));
         let append = command("t", Missing::Fail, There::Append);
         assert_eq!(
             load(&mut client, append.clone(), vec![batch(20_000, 5)])
@@ -58,7 +58,7 @@ fn tables_are_made_appended_to_and_replaced() {
             Some(5)
         );
         let twice = load(&mut client, append, vec![batch(0, 3)]).await;
-        assert_eq!(told(twice.map(drop)), error(Code::AlreadyExists, "23505"));
+        assert_eq!(failure(twice.map(drop)), error(Code::AlreadyExists, "23505"));
         let counted = rows(&mut client, "SELECT count(*), count(\"Name\"), max(id) FROM t").await;
         assert_eq!(counted.expect("it runs"), ["20005, 17147, 20004"]);
         let replace = command("t", Missing::Create, There::Replace);
@@ -68,14 +68,14 @@ fn tables_are_made_appended_to_and_replaced() {
         // If the load fails the table is as it was, and nothing else is left.
         let replace = command("t", Missing::Create, There::Replace);
         let failed = load(&mut client, replace, vec![batch(0, 3), batch(2, 3)]).await;
-        assert_eq!(told(failed.map(drop)), error(Code::AlreadyExists, "23505"));
+        assert_eq!(failure(failed.map(drop)), error(Code::AlreadyExists, "23505"));
         let left = rows(&mut client, "SELECT * FROM t").await;
         assert_eq!(left.expect("it runs"), ["5, n5", "6, n6"]);
         let tables = rows(&mut client, "SELECT count(*) FROM pg_tables").await;
         assert_eq!(tables.expect("it runs"), ["1"]);
         let missing = command("u", Missing::Fail, There::Append);
         let refused = load(&mut client, missing, vec![batch(0, 1)]).await;
-        assert_eq!(told(refused.map(drop)), error(Code::NotFound, "42P01"));
+        assert_eq!(failure(refused.map(drop)), error(Code::NotFound, "42P01"));
         let checked = rows(&mut client, "CHECK TABLE t")
             .await
             .expect("it can be checked");
@@ -94,15 +94,15 @@ fn a_table_whose_load_fails_is_not_made() {
         let mut client = run.client().await;
         let mut create = command("t", TableNotExistOption::Create, TableExistsOption::Fail);
         let failed = load(&mut client, create.clone(), vec![batch(0, 3), batch(2, 3)]).await;
-        assert_eq!(told(failed.map(drop)), error(Code::AlreadyExists, "23505"));
+        assert_eq!(failure(failed.map(drop)), error(Code::AlreadyExists, "23505"));
         let gone = rows(&mut client, "SELECT * FROM t").await;
-        assert_eq!(told(gone.map(drop)), error(Code::NotFound, "42P01"));
+        assert_eq!(failure(gone.map(drop)), error(Code::NotFound, "42P01"));
         create.options = HashMap::from([("primary_key".to_string(), "Name,id".to_string())]);
         let loaded = load(&mut client, create.clone(), vec![batch(1, 3)]).await;
         assert_eq!(loaded.ok(), Some(3));
         create.temporary = true;
         let refused = load(&mut client, create, vec![batch(1, 3)]).await;
-        assert_eq!(told(refused.map(drop)), error(Code::Unimplemented, "0A000"));
+        assert_eq!(failure(refused.map(drop)), error(Code::Unimplemented, "0A000"));
     });
 }
 

@@ -127,7 +127,7 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 /// Returns the code of gRPC for an error, and the SQLSTATE in front of its message.
-fn told<T>(result: Result<T, FlightError>) -> Option<(Code, String)> {
+fn failure<T>(result: Result<T, FlightError>) -> Option<(Code, String)> {
     match result {
         Ok(_) => None,
         Err(FlightError::Tonic(status)) => {

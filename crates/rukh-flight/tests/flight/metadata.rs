@@ -11,11 +11,11 @@ use rukh::arrow::datatypes::{DataType, Schema};
 use crate::{Client, Run, fetch, lines, served};
 
 async fn browse(client: &mut Client, info: arrow_flight::error::Result<FlightInfo>) -> Vec<String> {
-    let info = info.expect("it can be asked");
-    let told = info.clone().try_decode_schema().expect("there is a schema");
+    let info = info.expect("it runs");
+    let found = info.clone().try_decode_schema().expect("there is a schema");
     let batches = fetch(client, info).await.expect("it is answered");
     if let Some(first) = batches.first() {
-        assert_eq!(told, *first.schema());
+        assert_eq!(found, *first.schema());
     }
     lines(&batches)
 }
@@ -28,7 +28,7 @@ fn tables(run: &Run) {
 }
 
 #[test]
-fn tables_and_their_columns_are_told() {
+fn tables_and_their_columns_are_listed() {
     served().run(|run| async move {
         tables(&run);
         let mut client = run.client().await;
@@ -51,7 +51,7 @@ fn tables_and_their_columns_are_told() {
             include_schema: true,
             ..CommandGetTables::default()
         };
-        let info = client.get_tables(command).await.expect("it can be asked");
+        let info = client.get_tables(command).await.expect("it runs");
         let batches = fetch(&mut client, info).await.expect("it is answered");
         assert_eq!(batches[0].num_rows(), 1);
         let schema = batches[0].column(4).as_binary::<i32>().value(0).to_vec();
@@ -73,7 +73,7 @@ fn tables_and_their_columns_are_told() {
 }
 
 #[test]
-fn keys_are_told() {
+fn keys_are_listed() {
     served().run(|run| async move {
         tables(&run);
         let mut client = run.client().await;
@@ -110,14 +110,14 @@ fn the_server_tells_of_itself() {
                 SqlInfo::FlightSqlServerTransaction,
             ])
             .await;
-        let told = browse(&mut client, info).await;
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].contains("Rukh"), "{told:?}");
+        let found = browse(&mut client, info).await;
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].contains("Rukh"), "{found:?}");
         let info = client
             .get_xdbc_type_info(CommandGetXdbcTypeInfo { data_type: Some(4) })
             .await;
-        let told = browse(&mut client, info).await;
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("INTEGER, 4, 32"), "{told:?}");
+        let found = browse(&mut client, info).await;
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("INTEGER, 4, 32"), "{found:?}");
     });
 }

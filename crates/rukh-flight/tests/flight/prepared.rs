@@ -7,7 +7,7 @@ use rukh::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use rukh::arrow::datatypes::DataType;
 use tonic::Code;
 
-use crate::{error, fetch, lines, rows, served, told};
+use crate::{error, failure, fetch, lines, rows, served};
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).expect("columns are of one length")
@@ -30,7 +30,7 @@ fn parameters_are_bound_row_by_row() {
         let mut insert = client.prepare(insert, None).await.expect("it is understood");
         let wanted: Vec<DataType> = insert
             .parameter_schema()
-            .expect("parameters are told")
+            .expect("parameters are described")
             .fields()
             .iter()
             .map(|field| field.data_type().clone())
@@ -72,7 +72,7 @@ fn rows_of_parameters_change_all_or_nothing() {
         let twice = batch(vec![("a", numbers(vec![Some(1), Some(2), Some(3)]))]);
         insert.set_parameters(twice).expect("they are taken");
         let failed = insert.execute_update().await;
-        assert_eq!(told(failed.map(drop)), error(Code::AlreadyExists, "23505"));
+        assert_eq!(failure(failed.map(drop)), error(Code::AlreadyExists, "23505"));
         let left = rows(&mut client, "SELECT id FROM t").await;
         assert_eq!(left.expect("it runs"), ["3"]);
     });
@@ -109,20 +109,20 @@ fn wrong_parameters_are_refused() {
         ] {
             insert.set_parameters(parameters).expect("they are taken");
             let failed = insert.execute_update().await;
-            assert_eq!(told(failed.map(drop)), error(code, sqlstate));
+            assert_eq!(failure(failed.map(drop)), error(code, sqlstate));
         }
         let unbound = client
             .prepare("INSERT INTO t VALUES ($1, $2)".to_string(), None)
             .await;
         let failed = unbound.expect("it is understood").execute_update().await;
-        assert_eq!(told(failed.map(drop)), error(Code::InvalidArgument, "08P01"));
+        assert_eq!(failure(failed.map(drop)), error(Code::InvalidArgument, "08P01"));
         let gone = client
             .prepare("SELECT 1".to_string(), None)
             .await
             .expect("it is understood");
         gone.clone().close().await.expect("it can be closed");
         let failed = gone.clone().execute().await;
-        assert_eq!(told(failed.map(drop)), error(Code::Internal, "26000"));
+        assert_eq!(failure(failed.map(drop)), error(Code::Internal, "26000"));
     });
 }
 
@@ -140,7 +140,7 @@ fn lists_are_arrays() {
         list.append_value([Some(1), Some(3)]);
         let wanted = select
             .parameter_schema()
-            .expect("it is told")
+            .expect("it is described")
             .field(0)
             .data_type()
             .clone();

@@ -8,7 +8,7 @@ use prost::Message;
 use rukh::arrow::datatypes::{DataType, Schema, TimeUnit};
 use tonic::Code;
 
-use crate::{error, fetch, lines, rows, served, told};
+use crate::{error, failure, fetch, lines, rows, served};
 
 #[test]
 fn statements_run_and_rows_come_back() {
@@ -53,7 +53,7 @@ fn writes_that_give_rows_run_once() {
         let first = fetch(&mut client, info.clone()).await.expect("it runs");
         assert_eq!(lines(&first), ["10", "20"]);
         let second = fetch(&mut client, info).await;
-        assert_eq!(told(second.map(drop)), error(Code::Internal, "34000"));
+        assert_eq!(failure(second.map(drop)), error(Code::Internal, "34000"));
         let counted = rows(&mut client, "SELECT count(*) FROM t").await;
         assert_eq!(counted.expect("the query runs"), ["2"]);
     });
@@ -75,7 +75,7 @@ fn errors_tell_their_sqlstate() {
             ("SELECT $1", Code::InvalidArgument, "08P01"),
         ] {
             let result = rows(&mut client, sql).await;
-            assert_eq!(told(result.map(drop)), error(code, sqlstate), "{sql}");
+            assert_eq!(failure(result.map(drop)), error(code, sqlstate), "{sql}");
         }
         // The session goes on.
         assert_eq!(
@@ -86,7 +86,7 @@ fn errors_tell_their_sqlstate() {
 }
 
 #[test]
-fn schemas_are_told_before_and_kept() {
+fn schemas_are_sent_before_and_kept() {
     served().run(|run| async move {
         run.execute(&[
             "CREATE TABLE t (id BIGINT PRIMARY KEY, d DECIMAL(10,2) NOT NULL, at TIMESTAMP WITH TIME ZONE, c CHAR(3))",
@@ -107,7 +107,7 @@ fn schemas_are_told_before_and_kept() {
         let any: Any = command.as_any();
         let descriptor = FlightDescriptor::new_cmd(any.encode_to_vec());
         let mut plain: FlightServiceClient<_> = client.inner().clone();
-        let schema = plain.get_schema(descriptor).await.expect("the schema is told").into_inner();
+        let schema = plain.get_schema(descriptor).await.expect("there is a schema").into_inner();
         let schema = Schema::try_from(IpcMessage(schema.schema)).expect("it is a schema");
         let types: Vec<&DataType> = schema.fields().iter().map(|field| field.data_type()).collect();
         assert_eq!(
@@ -157,7 +157,7 @@ fn results_are_streamed_and_end_with_their_client() {
 /// Returns how many sessions run something.
 async fn active(client: &mut crate::Client) -> usize {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'";
-    let counted = rows(client, sql).await.expect("it can be asked");
+    let counted = rows(client, sql).await.expect("it runs");
     counted[0].parse().expect("it is a number")
 }
 
@@ -173,7 +173,7 @@ fn settings_hold_for_the_session() {
         assert_eq!(shown.expect("it can be shown"), ["50"]);
         let slow = "SELECT count(*) FROM t a, t b, t c WHERE a.id + b.id * c.id = 7";
         let late = rows(&mut client, slow).await;
-        assert_eq!(told(late.map(drop)), error(Code::Cancelled, "57014"));
+        assert_eq!(failure(late.map(drop)), error(Code::Cancelled, "57014"));
         // Another connection is another session.
         let mut other = run.client().await;
         let shown = rows(&mut other, "SHOW statement_timeout").await;

@@ -11,7 +11,7 @@ use prost::Message;
 use tonic::Code;
 
 use crate::ends::wait_until_nothing_runs;
-use crate::{Client, error, fetch, lines, rows, served, told};
+use crate::{Client, error, failure, fetch, lines, rows, served};
 
 async fn within(
     client: &mut Client,
@@ -40,7 +40,7 @@ fn changes_are_seen_when_they_are_committed() {
             let outside = rows(&mut client, "SELECT count(*) FROM t").await;
             assert_eq!(outside.expect("it runs"), [left]);
             let over = within(&mut client, &transaction, "SELECT 1").await;
-            assert_eq!(told(over), error(Code::FailedPrecondition, "25000"));
+            assert_eq!(failure(over), error(Code::FailedPrecondition, "25000"));
         }
     });
 }
@@ -62,7 +62,7 @@ fn the_first_to_commit_wins() {
         let ended = client.end_transaction(two, EndTransaction::Commit).await;
         ended.expect("it is the first");
         let ended = client.end_transaction(one, EndTransaction::Commit).await;
-        assert_eq!(told(ended), error(Code::Aborted, "40001"));
+        assert_eq!(failure(ended), error(Code::Aborted, "40001"));
         assert_eq!(
             rows(&mut client, "SELECT v FROM t").await.expect("it runs"),
             ["1"]
@@ -116,11 +116,11 @@ fn an_aborted_transaction_is_not_committed() {
         let inserted = within(&mut client, &transaction, "INSERT INTO t VALUES (1)").await;
         inserted.expect("it runs");
         let failed = within(&mut client, &transaction, "INSERT INTO t VALUES (1)").await;
-        assert_eq!(told(failed), error(Code::AlreadyExists, "23505"));
+        assert_eq!(failure(failed), error(Code::AlreadyExists, "23505"));
         let later = within(&mut client, &transaction, "SELECT 1").await;
-        assert_eq!(told(later), error(Code::FailedPrecondition, "25P02"));
+        assert_eq!(failure(later), error(Code::FailedPrecondition, "25P02"));
         let ended = client.end_transaction(transaction, EndTransaction::Commit).await;
-        assert_eq!(told(ended), error(Code::FailedPrecondition, "25P02"));
+        assert_eq!(failure(ended), error(Code::FailedPrecondition, "25P02"));
         assert!(
             rows(&mut client, "SELECT * FROM t")
                 .await

@@ -14,7 +14,7 @@ use rukh_testkit::need;
 use tonic::Code;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint};
 
-use crate::{error, rows, served_with, told};
+use crate::{error, failure, rows, served_with};
 
 pub fn with_users() -> Database {
     let database = Database::open_in_memory().expect("a database in memory can be made");
@@ -37,7 +37,7 @@ fn who_has_no_password_is_refused() {
     served_with(with_users(), Config::default()).run(|run| async move {
         let mut client = run.client().await;
         let refused = rows(&mut client, "SELECT 1").await;
-        assert_eq!(told(refused), error(Code::Unauthenticated, "28000"));
+        assert_eq!(failure(refused), error(Code::Unauthenticated, "28000"));
         for (user, password) in [("ann", "wrong"), ("who", "secret"), ("nobody", ""), ("", "")] {
             let refused = client.handshake(user, password).await;
             let message = refused.map(drop).expect_err("it is refused").to_string();
@@ -47,7 +47,7 @@ fn who_has_no_password_is_refused() {
             client.set_token(token.to_string());
             let refused = rows(&mut client, "SELECT 1").await;
             if token.is_ascii() {
-                assert_eq!(told(refused), error(Code::Unauthenticated, "28000"));
+                assert_eq!(failure(refused), error(Code::Unauthenticated, "28000"));
             }
         }
     });
@@ -71,7 +71,7 @@ fn users_may_do_what_they_are_granted() {
         );
         for sql in ["SELECT * FROM u", "INSERT INTO t VALUES (1)", "DROP TABLE t"] {
             let refused = rows(&mut client, sql).await;
-            assert_eq!(told(refused), error(Code::PermissionDenied, "42501"), "{sql}");
+            assert_eq!(failure(refused), error(Code::PermissionDenied, "42501"), "{sql}");
         }
         // The token is good on other connections, and on none when the session is closed.
         let mut other = run.client().await;
@@ -82,7 +82,7 @@ fn users_may_do_what_they_are_granted() {
         let closed: Result<Vec<_>, _> = closed.expect("it closes").try_collect().await;
         assert_eq!(closed.expect("it is answered").len(), 1);
         let refused = rows(&mut client, "SELECT 1").await;
-        assert_eq!(told(refused), error(Code::Unauthenticated, "28000"));
+        assert_eq!(failure(refused), error(Code::Unauthenticated, "28000"));
     });
 }
 
@@ -101,7 +101,7 @@ fn sessions_expire() {
         let mut watcher = run.database.connect();
         let count = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'boss'";
         loop {
-            let mut found = watcher.query(count).expect("it can be asked");
+            let mut found = watcher.query(count).expect("it runs");
             let row = found.next_row().expect("it is answered").expect("there is a row");
             if row.get::<i64>(0).expect("it is a number") == 0 {
                 break;
@@ -109,7 +109,7 @@ fn sessions_expire() {
             tokio::task::yield_now().await;
         }
         let refused = rows(&mut client, "SELECT 1").await;
-        assert_eq!(told(refused), error(Code::Unauthenticated, "28000"));
+        assert_eq!(failure(refused), error(Code::Unauthenticated, "28000"));
     });
 }
 

@@ -106,7 +106,7 @@ impl Measure {
     }
 
     /// Whether there are values enough.
-    fn is_told_of(self, count: u64) -> bool {
+    fn is_defined_for(self, count: u64) -> bool {
         let of_sample = matches!(
             self,
             Measure::Variance { of_sample: true } | Measure::Deviation { of_sample: true }
@@ -139,7 +139,7 @@ impl Measure {
         squares: impl FnOnce() -> Number,
     ) -> DataFusionResult<Option<Number>> {
         let value = match self {
-            _ if !self.is_told_of(count) => None,
+            _ if !self.is_defined_for(count) => None,
             Measure::Total => Some(sum.clone()),
             Measure::Mean => Some(
                 sum.divided_by(&Number::of_i128(i128::from(count), 0))
@@ -795,7 +795,7 @@ impl Accumulator for Spread {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
-        if self.nans > 0 && self.measure.is_told_of(self.count) {
+        if self.nans > 0 && self.measure.is_defined_for(self.count) {
             return numeric(None, true, &self.result);
         }
         let scale = i64::from(self.scale);

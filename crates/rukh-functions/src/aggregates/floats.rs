@@ -511,7 +511,7 @@ impl Measure {
         Moments::of_parts(parts)
     }
 
-    fn told(&self, moments: &Moments) -> Option<f64> {
+    fn result(&self, moments: &Moments) -> Option<f64> {
         // Processors give NaN a sign, by which it would be less than all.
         (self.value)(moments).map(|value| if value.is_nan() { f64::NAN } else { value })
     }
@@ -529,7 +529,7 @@ impl Accumulator for MomentsAccumulator {
     }
 
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
-        Ok(ScalarValue::Float64(self.measure.told(&self.moments)))
+        Ok(ScalarValue::Float64(self.measure.result(&self.moments)))
     }
 
     fn size(&self) -> usize {
@@ -578,8 +578,8 @@ impl GroupsAccumulator for MomentsOfGroups {
 
     fn evaluate(&mut self, emit: EmitTo) -> DataFusionResult<ArrayRef> {
         let groups = emit.take_needed(&mut self.groups);
-        let told = groups.iter().map(|moments| self.measure.told(moments));
-        Ok(Arc::new(told.collect::<Float64Array>()))
+        let results = groups.iter().map(|moments| self.measure.result(moments));
+        Ok(Arc::new(results.collect::<Float64Array>()))
     }
 
     fn state(&mut self, emit: EmitTo) -> DataFusionResult<Vec<ArrayRef>> {

@@ -171,9 +171,9 @@ impl ScalarUDFImpl for Text {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
         let from = arguments.arg_fields.first();
         let nullable = from.is_none_or(|from| from.is_nullable());
-        let told = from.filter(|from| data_type_of(from) != DataType::Uuid);
-        let told = told.and_then(|from| from.metadata().get_key_value(TYPE_KEY));
-        let metadata = told
+        let declared = from.filter(|from| data_type_of(from) != DataType::Uuid);
+        let declared = declared.and_then(|from| from.metadata().get_key_value(TYPE_KEY));
+        let metadata = declared
             .map(|(key, ty)| (key.clone(), ty.clone()))
             .into_iter()
             .collect();

@@ -317,8 +317,8 @@ fn read(text: &'static str) -> Functions {
 
 fn read_overload(text: &str) -> Overload {
     let known = |name| parameter(name).unwrap_or_else(|| panic!("{name} is no type"));
-    let told = text.strip_prefix('(').and_then(|text| text.split_once(')'));
-    let (arguments, result) = told.unwrap_or_else(|| panic!("{text} is no signature"));
+    let parts = text.strip_prefix('(').and_then(|text| text.split_once(')'));
+    let (arguments, result) = parts.unwrap_or_else(|| panic!("{text} is no signature"));
     Overload {
         arguments: arguments.split_whitespace().map(known).collect(),
         result: known(result.trim()),

@@ -46,8 +46,8 @@ proptest! {
     #![proptest_config(config(400))]
 
     #[test]
-    fn seeking_scans_find_all_matches((layout, rows, asked) in layout_rows_and_tests(24)) {
-        let (_, masked) = masked(&layout, asked);
+    fn seeking_scans_find_all_matches((layout, rows, tests) in layout_rows_and_tests(24)) {
+        let (_, masked) = masked(&layout, tests);
         let mut keys: Vec<Vec<u8>> = rows.iter().map(|row| layout.encode(row).unwrap()).collect();
         keys.sort();
         keys.dedup();
@@ -57,8 +57,8 @@ proptest! {
     }
 
     #[test]
-    fn a_candidate_passes_the_tests((layout, rows, asked) in layout_rows_and_tests(4)) {
-        let (_, masked) = masked(&layout, asked);
+    fn a_candidate_passes_the_tests((layout, rows, tests) in layout_rows_and_tests(4)) {
+        let (_, masked) = masked(&layout, tests);
         let mut out = Vec::new();
         for row in &rows {
             let key = layout.encode(row).unwrap();

@@ -10,13 +10,13 @@ type End = Option<(Datum, Edge)>;
 
 /// A test of a column: intervals of values, and whether NULL passes.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct Test {
     column: usize,
     intervals: Vec<(End, End)>,
     nulls: bool,
 }
 
-impl Asked {
+impl Test {
     /// Decides on the decoded row.
     pub fn matches(&self, row: &Row) -> bool {
         let value = &row[self.column];
@@ -54,7 +54,7 @@ fn any_end(column: KeyColumn, values: Vec<Datum>) -> BoxedStrategy<End> {
 }
 
 /// Intervals with ends in or out of order, points among them.
-fn any_asked(layout: &KeyLayout, rows: &[Row], column: usize) -> BoxedStrategy<Asked> {
+fn any_test(layout: &KeyLayout, rows: &[Row], column: usize) -> BoxedStrategy<Test> {
     let kind = layout.columns()[column];
     let mut values: Vec<Datum> = rows
         .iter()
@@ -64,7 +64,7 @@ fn any_asked(layout: &KeyLayout, rows: &[Row], column: usize) -> BoxedStrategy<A
     let nulls = any::<bool>();
     if values.is_empty() {
         return nulls
-            .prop_map(move |nulls| Asked {
+            .prop_map(move |nulls| Test {
                 column,
                 intervals: vec![(None, None)],
                 nulls,
@@ -85,7 +85,7 @@ fn any_asked(layout: &KeyLayout, rows: &[Row], column: usize) -> BoxedStrategy<A
         1 => vec(interval, 0..4),
     ];
     (intervals, nulls)
-        .prop_map(move |(intervals, nulls)| Asked {
+        .prop_map(move |(intervals, nulls)| Test {
             column,
             intervals,
             nulls,
@@ -94,41 +94,41 @@ fn any_asked(layout: &KeyLayout, rows: &[Row], column: usize) -> BoxedStrategy<A
 }
 
 /// A layout, rows of it, and tests on some columns, sometimes two on one column.
-pub fn layout_rows_and_tests(count: usize) -> BoxedStrategy<(KeyLayout, Vec<Row>, Vec<Asked>)> {
+pub fn layout_rows_and_tests(count: usize) -> BoxedStrategy<(KeyLayout, Vec<Row>, Vec<Test>)> {
     any_layout()
         .prop_flat_map(move |layout| (Just(layout.clone()), any_rows(&layout, count)))
         .prop_flat_map(|(layout, rows)| {
             let columns = layout.columns().len();
-            let (asked_of, asked_rows) = (layout.clone(), rows.clone());
-            let one = (0..columns).prop_flat_map(move |column| any_asked(&asked_of, &asked_rows, column));
+            let (layout_of, rows_of) = (layout.clone(), rows.clone());
+            let one = (0..columns).prop_flat_map(move |column| any_test(&layout_of, &rows_of, column));
             (Just(layout), Just(rows), vec(one, 1..5))
         })
         .boxed()
 }
 
 /// The tests that can be made on key bytes, and the program of them.
-pub fn masked(layout: &KeyLayout, asked: Vec<Asked>) -> (Vec<Asked>, MaskedCompare) {
-    let (asked, tests): (Vec<_>, Vec<_>) = asked
+pub fn masked(layout: &KeyLayout, tests_of: Vec<Test>) -> (Vec<Test>, MaskedCompare) {
+    let (tests_of, tests): (Vec<_>, Vec<_>) = tests_of
         .into_iter()
         .filter_map(|one| one.field_test(layout).map(|test| (one, test)))
         .unzip();
-    (asked, MaskedCompare::new(tests))
+    (tests_of, MaskedCompare::new(tests))
 }
 
 proptest! {
     #![proptest_config(config(600))]
 
     #[test]
-    fn masked_compare_is_decoded_compare((layout, rows, asked) in layout_rows_and_tests(8)) {
-        for one in &asked {
+    fn masked_compare_is_decoded_compare((layout, rows, tests_of) in layout_rows_and_tests(8)) {
+        for one in &tests_of {
             // A test is possible exactly where the column has a fixed place.
             prop_assert_eq!(one.field_test(&layout).is_some(), layout.field(one.column).is_some());
         }
-        let (asked, masked) = masked(&layout, asked);
+        let (tests_of, masked) = masked(&layout, tests_of);
         for row in &rows {
             let key = layout.encode(row).unwrap();
-            prop_assert_eq!(masked.matches(&key), asked.iter().all(|one| one.matches(row)), "{}", layout.display(row));
-            for (one, test) in asked.iter().map(|one| (one, one.field_test(&layout).unwrap())) {
+            prop_assert_eq!(masked.matches(&key), tests_of.iter().all(|one| one.matches(row)), "{}", layout.display(row));
+            for (one, test) in tests_of.iter().map(|one| (one, one.field_test(&layout).unwrap())) {
                 prop_assert_eq!(test.matches(&key), one.matches(row), "{} at {}", layout.display(row), test);
             }
         }

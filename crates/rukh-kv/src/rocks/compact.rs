@@ -158,8 +158,8 @@ pub(super) fn range(
         .db
         .write(WriteBatch::default())
         .map_err(|error| failure(&operation, error))?;
-    let told = "a background error occurred; the file LOG of the database names it";
-    Err(KvError::io(operation, io::Error::other(told)))
+    let message = "a background error occurred; the file LOG of the database names it";
+    Err(KvError::io(operation, io::Error::other(message)))
 }
 
 #[cfg(test)]

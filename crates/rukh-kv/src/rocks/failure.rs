@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_apart_by_kind_and_message() {
+    fn errors_are_classified_by_kind_and_message() {
         let turned =
             |kind, message: &str| turn("write", Some("t"), Some(b"a"), kind, message.to_owned()).to_string();
         let cases = [
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_held_is_told_apart() {
+    fn a_held_lock_is_recognized() {
         assert!(is_about_the_lock(
             "IO error: While lock file: /d/LOCK: Resource temporarily unavailable"
         ));

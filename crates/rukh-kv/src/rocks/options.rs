@@ -311,7 +311,7 @@ pub(super) fn own_families(options: &RocksOptions) -> Result<usize, KvError> {
     }
     match std::env::var(OWN_FAMILIES_VARIABLE) {
         Err(VarError::NotPresent) => Ok(OWN_FAMILIES),
-        told => told.ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        value => value.ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
             let message = io::Error::new(io::ErrorKind::InvalidInput, "it is not a number");
             KvError::io(format!("read {OWN_FAMILIES_VARIABLE}"), message)
         }),

@@ -54,7 +54,7 @@ both_ways! {
     large_loads_are_many_files
     backups_are_states_that_come_back
     a_backup_copies_only_what_is_new
-    usage_is_told
+    usage_is_reported
     a_checkpoint_is_a_database
     damaged_files_give_corruption_errors_and_no_wrong_rows
     many_tables_share_memory
@@ -483,7 +483,7 @@ fn copies_go_elsewhere() {
     assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
 }
 
-fn usage_is_told() {
+fn usage_is_reported() {
     let directory = directory();
     let store = open(directory.path());
     table(&store, "t");

@@ -37,7 +37,7 @@ impl MergeOperator for Append {
 /// Runs all checks but the properties.
 pub fn run(store: &dyn KvStore) {
     keys_are_set_and_removed(store);
-    values_come_in_the_order_asked(store);
+    values_come_in_the_order_of_keys(store);
     a_batch_is_all_or_nothing(store);
     ranges_are_deleted(store);
     merges_fold(store);
@@ -50,7 +50,7 @@ pub fn run(store: &dyn KvStore) {
     loads_are_ingested(store);
     loads_keep_their_order(store);
     loads_remove_keys(store);
-    abandoned_loads_are_told_apart(store);
+    abandoned_loads_are_distinguished(store);
     stray_loads_are_discarded(store);
     ranges_are_split_evenly(store);
     a_closed_store_says_so(store);
@@ -122,7 +122,7 @@ fn keys_are_set_and_removed(store: &dyn KvStore) {
     ));
 }
 
-fn values_come_in_the_order_asked(store: &dyn KvStore) {
+fn values_come_in_the_order_of_keys(store: &dyn KvStore) {
     table(store, "many");
     let mut batch = WriteBatch::new();
     for n in (0_u32..3000).filter(|n| n % 3 != 0) {
@@ -461,7 +461,7 @@ fn loads_remove_keys(store: &dyn KvStore) {
     assert_eq!(all(&*store.snapshot(), "removed"), "a=again b=new c=3");
 }
 
-fn abandoned_loads_are_told_apart(store: &dyn KvStore) {
+fn abandoned_loads_are_distinguished(store: &dyn KvStore) {
     table(store, "abandoned");
     let (kept, given_up) = (
         load(store, "abandoned", &[("a", "1")]),

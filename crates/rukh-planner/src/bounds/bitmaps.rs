@@ -417,10 +417,10 @@ fn spans_hold_the_rows_of_their_boxes() {
             .map(|made| (made, std::slice::from_ref(&made.source)))
         {
             let spans: Vec<_> = of_one.spans.iter().map(|one| one.span.clone()).collect();
-            let (within, asked) = (rows_within(&spans, &layout), rows_of(one));
-            assert_eq!(within & asked, asked, "{one:?} loses rows by {options:?}");
+            let (within, wanted) = (rows_within(&spans, &layout), rows_of(one));
+            assert_eq!(within & wanted, wanted, "{one:?} loses rows by {options:?}");
             assert!(
-                !of_one.exact || within == asked,
+                !of_one.exact || within == wanted,
                 "{one:?} is not exact by {options:?}"
             );
             let proven = rows_of(std::slice::from_ref(of_one.proven()));

@@ -192,7 +192,7 @@ impl Deciding<'_> {
 
 /// How many intervals have more values than can be written out, and conditions behind them.
 fn wide_intervals(classes: &[Class], element: Element) -> usize {
-    let asked = classes
+    let chosen = classes
         .iter()
         .filter(|class| !class.rows.iter().any(TermBox::is_everything));
     let is_wide = |one: &&Interval| value_count(one, element.ty, SMALL_INTERVAL).is_none();
@@ -200,7 +200,7 @@ fn wide_intervals(classes: &[Class], element: Element) -> usize {
         let values = IntervalSet::from_intervals(class.values.clone());
         values.intervals().iter().filter(is_wide).count()
     };
-    asked.map(wide).sum()
+    chosen.map(wide).sum()
 }
 
 /// Where the values of a class begin; NULL lies behind all.

@@ -125,8 +125,8 @@ impl<'a> PointLists<'a> {
         if constant.datum.is_null() {
             return Some(Said::Nothing);
         }
-        let asked = (term, op, constant.ty, &constant.datum);
-        if let Some(known) = self.known.get(&asked) {
+        let question = (term, op, constant.ty, &constant.datum);
+        if let Some(known) = self.known.get(&question) {
             return Some(known.clone());
         }
         let of = self.types.term_type(term)?;
@@ -138,7 +138,7 @@ impl<'a> PointLists<'a> {
             set => Said::Set(Arc::new(set)),
         };
         if self.known.len() < KNOWN_MAX {
-            self.known.insert(asked, said.clone());
+            self.known.insert(question, said.clone());
         }
         Some(said)
     }

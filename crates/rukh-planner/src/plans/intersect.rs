@@ -134,8 +134,8 @@ fn within(query: &Query<'_>, knowledge: &Knowledge, target: &Target, naming: &[C
     if !matches!(whole.kind, ScanKind::RangeScan | ScanKind::SkipScan) {
         return None;
     }
-    let is_told = |at: &usize| !whole.residual.contains(at) && query.conjuncts[*at].is_decidable(query);
-    let conjuncts: Vec<usize> = (0..query.conjuncts.len()).filter(is_told).collect();
+    let is_decided = |at: &usize| !whole.residual.contains(at) && query.conjuncts[*at].is_decidable(query);
+    let conjuncts: Vec<usize> = (0..query.conjuncts.len()).filter(is_decided).collect();
     if conjuncts.is_empty() || conjuncts.len() == query.conjuncts.len() {
         return None;
     }
@@ -168,8 +168,8 @@ fn both(query: &Query<'_>, knowledge: &Knowledge, outer: &Target, within: &Withi
     // Both would decide the same.
     let is_left = |at: usize| !given[at] && !path.residual.contains(&at);
     (0..query.conjuncts.len()).find(|at| is_left(*at))?;
-    let told = within.conjuncts.iter().map(|at| &knowledge.conjuncts[*at]);
-    let among = share_of_conjuncts(query, told);
+    let known = within.conjuncts.iter().map(|at| &knowledge.conjuncts[*at]);
+    let among = share_of_conjuncts(query, known);
     let all = to_the_end(query, knowledge, outer, &given)?;
     let estimate = estimate(query, &path, &all, &within.path.estimate, among);
     Some(AccessPath {

@@ -33,7 +33,8 @@ use crate::inputs::target::{Slot, Target};
 use crate::plans::access::{AccessPath, LooseScan, ScanKind};
 use crate::plans::cost::{Estimate, KEY, LOOKUP, ROW, SEEK, known_for_key, sort_cost};
 use crate::plans::order::{
-    Direction, asked_direction, delivered, is_fixed, is_past_unique, may_be_null, next_open, slot_direction,
+    Direction, delivered, is_fixed, is_past_unique, may_be_null, next_open, required_direction,
+    slot_direction,
 };
 
 /// Most values of an element that are counted one by one.
@@ -50,7 +51,7 @@ pub(crate) fn loose_path(
     target: &Target,
     path: &AccessPath,
 ) -> Option<AccessPath> {
-    let asked = query.groups?;
+    let groups = query.groups?;
     let scans = !matches!(
         path.kind,
         ScanKind::Empty | ScanKind::PointLookup | ScanKind::Columnar
@@ -61,10 +62,10 @@ pub(crate) fn loose_path(
         return None;
     }
     let known = known_for_key(query, knowledge.known.as_ref(), target);
-    let shape = Shape::of(query, target, &known, asked)?;
+    let shape = Shape::of(query, target, &known, groups)?;
     let buckets = path.buckets.as_ref().map_or(1, Vec::len);
     let sorted = buckets <= 1 && !shape.both_ends;
-    let by_order = asked_direction(query, target, &known);
+    let by_order = required_direction(query, target, &known);
     let direction = shape.direction.or(by_order).unwrap_or(Direction::Forward);
     let reverse = direction == Direction::Backward;
     let ordered = query.order.is_empty() || (sorted && by_order == Some(direction));
@@ -84,7 +85,7 @@ pub(crate) fn loose_path(
     let exact = in_one_bucket
         && !shape.null_tag
         && !shape.both_ends
-        && is_exact(query, target, &known, asked, &shape);
+        && is_exact(query, target, &known, groups, &shape);
     let limit = query.limit.filter(|_| exact && ordered);
     loose.estimate = cost(query, target, &known, &shape, each_bucket, limit, &loose);
     if loose.estimate.cost >= path.estimate.cost && !query.hints.contains(&Hint::SkipScan) {
@@ -134,7 +135,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(query: &Query<'_>, target: &Target, known: &TermBox, asked: &Grouped) -> Option<Shape> {
+    fn of(query: &Query<'_>, target: &Target, known: &TermBox, groups: &Grouped) -> Option<Shape> {
         let place = |term: TermId| {
             let slots = target.search_slots();
             slots
@@ -142,26 +143,26 @@ impl Shape {
                 .position(|slot| slot.term == Some(term) && slot.hash_of.is_none())
         };
         let mut least = 0;
-        for term in &asked.by {
+        for term in &groups.by {
             if !is_fixed(query, known, *term) {
                 least = least.max(place(*term)? + 1);
             }
         }
-        let is_open = |term: TermId| !is_fixed(query, known, term) && !asked.by.contains(&term);
+        let is_open = |term: TermId| !is_fixed(query, known, term) && !groups.by.contains(&term);
         let any = Shape {
             columns: least,
             null_tag: false,
             both_ends: false,
             direction: None,
         };
-        let shape = match &asked.row {
+        let shape = match &groups.row {
             GroupRow::Least(term) | GroupRow::Greatest(term) | GroupRow::LeastAndGreatest(term)
                 if is_open(*term) =>
             {
                 let at = place(*term)?;
                 match at < least {
                     true => any,
-                    false => Shape::extreme(&target.slots[at], known, &asked.row, at),
+                    false => Shape::extreme(&target.slots[at], known, &groups.row, at),
                 }
             }
             GroupRow::First(order) => {
@@ -245,13 +246,13 @@ fn order_direction(
 }
 
 /// Whether the groups of a key are the wanted ones and no finer.
-fn is_exact(query: &Query<'_>, target: &Target, known: &TermBox, asked: &Grouped, shape: &Shape) -> bool {
-    let is_given = |term: TermId| asked.by.contains(&term) || is_fixed(query, known, term);
-    let is_asked = |slot: &Slot| match (slot.hash_of, slot.term) {
+fn is_exact(query: &Query<'_>, target: &Target, known: &TermBox, groups: &Grouped, shape: &Shape) -> bool {
+    let is_given = |term: TermId| groups.by.contains(&term) || is_fixed(query, known, term);
+    let is_grouped = |slot: &Slot| match (slot.hash_of, slot.term) {
         (Some((column, _)), term) => is_given(TermId::column(column)) || term.is_some_and(is_given),
         (None, term) => term.is_some_and(is_given),
     };
-    target.slots[..shape.columns].iter().all(is_asked)
+    target.slots[..shape.columns].iter().all(is_grouped)
 }
 
 /// Estimates the loose form of a path, stopped after `limit` groups, by its estimate for all rows.

@@ -37,7 +37,7 @@ pub(crate) fn path_order(
     sorted: bool,
     single: bool,
 ) -> PathOrder {
-    let direction = asked_direction(query, target, base);
+    let direction = required_direction(query, target, base);
     let satisfied = query.order.is_empty() || single || (sorted && direction.is_some());
     let reverse = sorted && direction == Some(Direction::Backward);
     let delivered = if sorted {
@@ -60,7 +60,7 @@ pub(crate) enum Direction {
 }
 
 /// The direction that gives the wanted order, if one does.
-pub(crate) fn asked_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option<Direction> {
+pub(crate) fn required_direction(query: &Query<'_>, target: &Target, base: &TermBox) -> Option<Direction> {
     let mut direction = None;
     let mut at = 0;
     for key in query.order {

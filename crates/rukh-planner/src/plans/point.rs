@@ -38,8 +38,8 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
     if !is_table || !query.hints.is_empty() || count < target.slots.len() || count > CONJUNCTS_MAX {
         return None;
     }
-    let asked = asked(query, target)?;
-    let span = Span::prefix(asked.key);
+    let named = point_key(query, target)?;
+    let span = Span::prefix(named.key);
     let bucket = match target.layout.salt() {
         None => None,
         Some(salt) => {
@@ -62,7 +62,7 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
         masked: MaskedCompare::default(),
         masked_tests: Vec::new(),
         residual_index: Vec::new(),
-        residual: asked.residual,
+        residual: named.residual,
         covering: true,
         lookup_columns: Vec::new(),
         reverse: false,
@@ -71,7 +71,7 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
         loose: None,
         merge: None,
         within: None,
-        estimate: Reading::single_key(asked.share).estimate(query),
+        estimate: Reading::single_key(named.share).estimate(query),
         columnar: None,
     })
 }
@@ -95,7 +95,7 @@ fn comparison(conjunct: &Predicate) -> Option<(TermId, CompareOp, &Constant)> {
 }
 
 /// What the conjuncts say, taken apart.
-struct Asked {
+struct PointKey {
     /// The key that they name.
     key: Vec<Datum>,
     /// Positions of those that are to be checked on the row.
@@ -106,7 +106,7 @@ struct Asked {
 
 /// Takes the conjuncts apart, if there is an equality for each element of the key and each conjunct
 /// is about a column of its own.
-fn asked(query: &Query<'_>, target: &Target) -> Option<Asked> {
+fn point_key(query: &Query<'_>, target: &Target) -> Option<PointKey> {
     let mut key = vec![Datum::Null; target.slots.len()];
     let mut residual = Vec::new();
     let mut others: Vec<TermId> = Vec::new();
@@ -134,7 +134,7 @@ fn asked(query: &Query<'_>, target: &Target) -> Option<Asked> {
         }
     }
     let whole = !key.iter().any(Datum::is_null);
-    whole.then_some(Asked { key, residual, share })
+    whole.then_some(PointKey { key, residual, share })
 }
 
 /// Returns the one value of a type that is equal to a constant, which is not NULL; `None` if there is none,

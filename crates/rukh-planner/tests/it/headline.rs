@@ -39,9 +39,9 @@ struct Case {
 }
 
 impl Case {
-    fn random(definitions: Vec<u32>, rows: Vec<u32>, asked: Vec<u32>) -> Case {
+    fn random(definitions: Vec<u32>, rows: Vec<u32>, choices: Vec<u32>) -> Case {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(rows));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(choices);
         let conjuncts = (0..1 + choices.below(3))
             .map(|_| predicate(&mut choices, &world, 3))
             .collect();
@@ -81,11 +81,11 @@ impl Case {
             hints: &[Hint::FullScan],
             ..query
         };
-        let asked = access_path(&whole, Source::Table).map(|path| explain_text(&whole, &path, None));
+        let planned = access_path(&whole, Source::Table).map(|path| explain_text(&whole, &path, None));
         format!(
             "{}\nasked: {}\n{}",
             columns.join(", "),
-            asked.unwrap_or_default(),
+            planned.unwrap_or_default(),
             explain_text(&query, path, None)
         )
     }
@@ -325,7 +325,7 @@ fn check_order(case: &Case, path: &AccessPath, delivered: &[&Row]) -> Result<(),
     if path.ordered {
         prop_assert!(
             in_order(&case.order),
-            "asked {:?}\n{}",
+            "choices {:?}\n{}",
             case.order,
             case.describe(path)
         );
@@ -359,9 +359,9 @@ proptest! {
     fn planned_scan_is_full_scan_and_filter(
         definitions in numbers(100),
         rows in numbers(300),
-        asked in numbers(160),
+        choices in numbers(160),
     ) {
-        let case = Case::random(definitions, rows, asked);
+        let case = Case::random(definitions, rows, choices);
         let query = case.query();
         for source in case.world.sources() {
             if let Some(path) = access_path(&query, source) {

@@ -149,10 +149,10 @@ proptest! {
     fn loose_scans_read_the_row_wanted_of_each_group(
         definitions in numbers(100),
         rows in numbers(300),
-        asked in numbers(160),
+        query in numbers(160),
     ) {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(rows));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(query);
         let count = choices.below(3);
         let conjuncts: Vec<Predicate> =
             (0..count).map(|_| predicate(&mut choices, &world, 2)).collect();

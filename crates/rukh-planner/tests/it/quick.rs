@@ -78,10 +78,10 @@ proptest! {
     #[test]
     fn quick_ways_give_the_plans_of_the_general_one(
         definitions in numbers(80),
-        asked in numbers(160),
+        query in numbers(160),
     ) {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(Vec::new()));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(query);
         let conjuncts = match choices.one_in(2) {
             true => key_equalities(&mut choices, &world),
             false => (0..choices.below(4)).map(|_| predicate(&mut choices, &world, 2)).collect(),

@@ -32,7 +32,7 @@ use rukh_planner::{
     with_alternatives_json,
 };
 
-use crate::syntax::{Asked, parse};
+use crate::syntax::{Parsed, parse};
 
 test_each_file::test_each_path! { in "./crates/rukh-planner/tests/scripts" as golden => run_script }
 
@@ -119,8 +119,8 @@ fn keyed<'a>(command: &'a goldenscript::Command, key: &str) -> Option<&'a str> {
 }
 
 fn constant(text: &str, table: &Table) -> Result<rukh_planner::Constant, String> {
-    let asked = parse(&format!("{} = {text}", table.columns[0].name), table, &[])?;
-    match asked.conjuncts.into_iter().next() {
+    let parsed = parse(&format!("{} = {text}", table.columns[0].name), table, &[])?;
+    match parsed.conjuncts.into_iter().next() {
         Some(Predicate::Compare {
             right: rukh_planner::Operand::Constant(constant),
             ..
@@ -137,8 +137,8 @@ impl Runner {
             return self.show_keys(line);
         }
         let table = self.table.as_ref().ok_or("no table yet")?;
-        let asked = self.parse(line, table)?;
-        let query = self.query(table, &asked);
+        let parsed = self.parse(line, table)?;
+        let query = self.query(table, &parsed);
         let plan = plan(&query);
         let mut text = String::new();
         if has("plan") {
@@ -173,8 +173,8 @@ impl Runner {
         let width = self.keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
         let mut text = String::new();
         for (key, table) in &self.keys {
-            let asked = self.parse(line, table)?;
-            let query = self.query(table, &asked);
+            let parsed = self.parse(line, table)?;
+            let query = self.query(table, &parsed);
             let source = table
                 .indexes
                 .first()
@@ -188,28 +188,28 @@ impl Runner {
         Ok(text)
     }
 
-    fn parse(&self, line: &str, table: &Table) -> Result<Asked, String> {
-        let mut asked = parse(line, table, &self.expressions)?;
-        for conjunct in &mut asked.conjuncts {
+    fn parse(&self, line: &str, table: &Table) -> Result<Parsed, String> {
+        let mut parsed = parse(line, table, &self.expressions)?;
+        for conjunct in &mut parsed.conjuncts {
             *conjunct = bind(conjunct, &self.parameters);
         }
-        Ok(asked)
+        Ok(parsed)
     }
 
-    fn query<'a>(&'a self, table: &'a Table, asked: &'a Asked) -> Query<'a> {
+    fn query<'a>(&'a self, table: &'a Table, parsed: &'a Parsed) -> Query<'a> {
         Query {
             table,
-            conjuncts: &asked.conjuncts,
+            conjuncts: &parsed.conjuncts,
             needed: &self.needed,
-            order: &asked.order,
-            limit: asked.limit,
-            groups: asked.groups.as_ref(),
-            hints: &asked.hints,
+            order: &parsed.order,
+            limit: parsed.limit,
+            groups: parsed.groups.as_ref(),
+            hints: &parsed.hints,
             intersect: true,
             statistics: &self.statistics,
             expressions: &self.expressions,
             index_predicates: &self.index_predicates,
-            opaque: &asked.opaque,
+            opaque: &parsed.opaque,
         }
     }
 
@@ -390,8 +390,8 @@ impl Runner {
         let predicate = match condition {
             None => None,
             Some(text) => {
-                let asked = parse(text, table, &self.expressions)?;
-                self.index_predicates.push((id, Predicate::And(asked.conjuncts)));
+                let parsed = parse(text, table, &self.expressions)?;
+                self.index_predicates.push((id, Predicate::And(parsed.conjuncts)));
                 Some(IndexPredicate {
                     sql: text.to_string(),
                     columns: Vec::new(),

@@ -180,10 +180,10 @@ proptest! {
     fn spellings_read_the_same_keys(
         definitions in numbers(60),
         rows in numbers(200),
-        asked in numbers(100),
+        query in numbers(100),
     ) {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(rows));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(query);
         let count = 1 + choices.below(3);
         let conjuncts: Vec<_> = (0..count).map(|_| predicate(&mut choices, &world, 2)).collect();
         let query = world.query(&conjuncts);
@@ -208,9 +208,9 @@ proptest! {
     }
 
     #[test]
-    fn contradictions_read_nothing(definitions in numbers(60), asked in numbers(40)) {
+    fn contradictions_read_nothing(definitions in numbers(60), query in numbers(40)) {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(Vec::new()));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(query);
         let one = leaf(&mut choices, &world);
         let alone = [one.clone()];
         let tight = world.sources().into_iter().any(|source| {

@@ -18,7 +18,7 @@ use rukh_planner::{
 
 /// What a line of a script asks.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct Parsed {
     pub conjuncts: Vec<Predicate>,
     pub order: Vec<OrderKey>,
     pub limit: Option<u64>,
@@ -28,9 +28,9 @@ pub struct Asked {
 }
 
 /// Reads a line; the AND of the whole is taken apart into conjuncts.
-pub fn parse(line: &str, table: &Table, expressions: &[IndexExpression]) -> Result<Asked, String> {
-    let mut asked = Asked::default();
-    let line = take_hints(line, &mut asked.hints)?;
+pub fn parse(line: &str, table: &Table, expressions: &[IndexExpression]) -> Result<Parsed, String> {
+    let mut parsed = Parsed::default();
+    let line = take_hints(line, &mut parsed.hints)?;
     let mut parser = Parser {
         tokens: tokens(line)?,
         at: 0,
@@ -40,25 +40,25 @@ pub fn parse(line: &str, table: &Table, expressions: &[IndexExpression]) -> Resu
     };
     let clauses = ["ORDER", "LIMIT", "GROUP"];
     if !clauses.iter().any(|word| parser.is_word(word)) && !parser.is_end() {
-        asked.conjuncts = match parser.or()? {
+        parsed.conjuncts = match parser.or()? {
             Predicate::And(all) => all,
             one => vec![one],
         };
     }
     if parser.take_word("GROUP") {
         parser.word("BY")?;
-        asked.groups = Some(parser.groups()?);
+        parsed.groups = Some(parser.groups()?);
     }
     if parser.take_word("ORDER") {
         parser.word("BY")?;
-        asked.order = parser.list(Parser::order_key)?;
+        parsed.order = parser.list(Parser::order_key)?;
     }
     if parser.take_word("LIMIT") {
-        asked.limit = Some(parser.number()?);
+        parsed.limit = Some(parser.number()?);
     }
-    asked.opaque = std::mem::take(&mut parser.opaque);
+    parsed.opaque = std::mem::take(&mut parser.opaque);
     match parser.is_end() {
-        true => Ok(asked),
+        true => Ok(parsed),
         false => Err(format!("unexpected {:?}", parser.tokens[parser.at])),
     }
 }

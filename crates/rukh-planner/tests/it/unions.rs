@@ -15,10 +15,10 @@ proptest! {
     fn paths_of_a_union_give_each_row_once(
         definitions in numbers(100),
         rows in numbers(300),
-        asked in numbers(160),
+        query in numbers(160),
     ) {
         let world = World::random(&mut Choices::new(definitions), &mut Choices::new(rows));
-        let mut choices = Choices::new(asked);
+        let mut choices = Choices::new(query);
         let arms = (0..2 + choices.below(3)).map(|_| predicate(&mut choices, &world, 1));
         let mut conjuncts = vec![Predicate::Or(arms.collect())];
         if choices.one_in(2) {

@@ -32,7 +32,7 @@ pub(crate) const REPORTED: [(&str, &str); 10] = [
 ];
 
 /// The parameters of a client's startup message.
-pub(crate) struct Asked {
+pub(crate) struct SessionRequest {
     /// The user that it wants to be.
     pub(crate) user: String,
     /// Settings, and `options`.
@@ -42,7 +42,7 @@ pub(crate) struct Asked {
 /// How the first messages end.
 pub(crate) enum Start {
     /// A session is wanted.
-    Session(Asked),
+    Session(SessionRequest),
     /// Another session's statement was to be cancelled, and has been.
     Cancelled,
 }
@@ -87,7 +87,7 @@ pub(crate) fn read_start(wire: &mut Wire, server: &Server) -> Result<Start, Star
             }
             Ok(Start::Cancelled)
         }
-        Request::Startup(startup) => asked(wire, server, startup).map(Start::Session),
+        Request::Startup(startup) => session_request(wire, server, startup).map(Start::Session),
         _ => Err(WireError::Protocol("invalid startup packet".to_string()).into()),
     }
 }
@@ -112,7 +112,7 @@ impl From<Error> for StartError {
     }
 }
 
-fn asked(wire: &mut Wire, server: &Server, startup: Startup) -> Result<Asked, StartError> {
+fn session_request(wire: &mut Wire, server: &Server, startup: Startup) -> Result<SessionRequest, StartError> {
     if server.needs_tls() && !wire.is_encrypted() {
         let message = "this server takes encrypted connections only";
         return Err(Error::statement("28000", message).into());
@@ -141,7 +141,7 @@ fn asked(wire: &mut Wire, server: &Server, startup: Startup) -> Result<Asked, St
     let user = user.filter(|user| !user.is_empty());
     let user =
         user.ok_or_else(|| Error::statement("28000", "no PostgreSQL user name specified in startup packet"))?;
-    Ok(Asked { user, settings })
+    Ok(SessionRequest { user, settings })
 }
 
 /// Reads `-c name=value` and `--name=value`.
@@ -189,17 +189,17 @@ pub(crate) fn welcome(
     wire: &mut Wire,
     server: &Server,
     connection: &mut Connection,
-    asked: &Asked,
+    request: &SessionRequest,
     slot: &Arc<Slot>,
     secret: i32,
     is_superuser: bool,
 ) -> Result<Vec<Notice>, StartError> {
-    connection.set_client(&asked.user, slot.pid);
+    connection.set_client(&request.user, slot.pid);
     for (name, value) in server.config().settings() {
         connection.set(name, value)?;
     }
     let mut notices = Vec::new();
-    for (name, value) in &asked.settings {
+    for (name, value) in &request.settings {
         match connection.set(name, value) {
             Ok(()) => {}
             // Clients send their time zone by default; all times are sent with their offset.
@@ -222,7 +222,7 @@ pub(crate) fn welcome(
         "is_superuser",
         if is_superuser { "on" } else { "off" }.to_string(),
     )?;
-    report(wire, "session_authorization", asked.user.clone())?;
+    report(wire, "session_authorization", request.user.clone())?;
     wire.push(Message::BackendKeyData(BackendKeyData::new(
         slot.pid,
         SecretKey::I32(secret),

@@ -230,11 +230,14 @@ impl Session {
         };
         let mut types = wire_types(rows.columns());
         // Types as the client has them from Describe: a column described as a name may hold any text.
-        for (wire, told) in types
-            .iter_mut()
-            .zip(portal.description.columns.iter().flat_map(|told| told.iter()))
-        {
-            wire.oid = WireType::from(told).oid;
+        for (wire, described) in types.iter_mut().zip(
+            portal
+                .description
+                .columns
+                .iter()
+                .flat_map(|described| described.iter()),
+        ) {
+            wire.oid = WireType::from(described).oid;
         }
         let mut sent = 0;
         loop {

@@ -222,12 +222,12 @@ impl Portal {
         statement: &Statement,
     ) -> Result<rukh::Outcome, Error> {
         let outcome = connection.execute_prepared(statement, &self.values)?;
-        if let (Some(rows), Some(told)) = (&outcome.rows, &self.description.columns) {
-            let same = |(is, told): (&rukh::ColumnInfo, &rukh::ColumnInfo)| {
-                is.ty == told.ty || WireType::from(is).oid == WireType::from(told).oid
+        if let (Some(rows), Some(described)) = (&outcome.rows, &self.description.columns) {
+            let same = |(is, described): (&rukh::ColumnInfo, &rukh::ColumnInfo)| {
+                is.ty == described.ty || WireType::from(is).oid == WireType::from(described).oid
             };
             let columns = rows.columns();
-            if columns.len() != told.len() || !columns.iter().zip(told.iter()).all(same) {
+            if columns.len() != described.len() || !columns.iter().zip(described.iter()).all(same) {
                 return Err(Error::unsupported("cached plan must not change result type"));
             }
         }

@@ -15,7 +15,7 @@ fn counted(database: &Database, user: Option<&str>) -> Vec<Counted> {
     }
     let sql = "SELECT query, calls, rows, plan, keys_examined FROM pg_stat_statements \
                WHERE query LIKE '% t%' AND query NOT LIKE '%pg_stat%' OR query LIKE '<%' ORDER BY query";
-    let rows = connection.query(sql).expect("it can be asked");
+    let rows = connection.query(sql).expect("it runs");
     let read = |row: rukh::Row| -> Result<Counted, Error> {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
     };
@@ -82,8 +82,8 @@ fn texts_of_others_are_not_shown() {
     let created = administrator.execute("CREATE USER u PASSWORD 'x'");
     created.map(drop).expect("a user can be made");
     database.count_statements();
-    let asked = administrator.execute("SELECT 1 AS that");
-    drop(asked.expect("it runs"));
+    let result = administrator.execute("SELECT 1 AS that");
+    drop(result.expect("it runs"));
     let changed = administrator.execute("ALTER USER u PASSWORD 'secret'");
     changed.map(drop).expect("it runs");
     let theirs = counted(&database, Some("u"));

@@ -93,6 +93,6 @@ fn passwords_are_in_no_log() {
         log.contains("session begins") && log.contains("statement"),
         "{log}"
     );
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("hush-")).collect();
-    assert!(told.is_empty(), "{told:?}");
+    let secrets: Vec<&str> = log.lines().filter(|line| line.contains("hush-")).collect();
+    assert!(secrets.is_empty(), "{secrets:?}");
 }

@@ -92,8 +92,8 @@ fn sessions_see_one_another() {
         value(&mut second, &of(first.key.0, columns)),
         "idle/SELECT 1 + 1/shop/127.0.0.1"
     );
-    let asked = of(second.key.0, "state");
-    assert_eq!(value(&mut second, &asked), "active");
+    let state = of(second.key.0, "state");
+    assert_eq!(value(&mut second, &state), "active");
     first.simple("BEGIN; SELECT 1");
     let columns = "state || '/' || CAST(xact_start <= now() AS TEXT)";
     assert_eq!(

@@ -337,7 +337,7 @@ fn statements_and_pauses_have_limits() {
 }
 
 #[test]
-fn clients_are_told_of_settings_and_notices() {
+fn clients_receive_settings_and_notices() {
     let server = server();
     let mut client = Raw::open(server.address()).logged_in(&[
         ("user", "tester"),

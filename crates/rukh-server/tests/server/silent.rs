@@ -39,9 +39,9 @@ fn state(watcher: &mut Raw, pid: i32) -> Option<String> {
 }
 
 /// Asks for many rows in one of the ways that there are.
-type Asked = fn(&mut Raw);
+type Silence = fn(&mut Raw);
 
-const WAYS: [(&str, Asked); 3] = [
+const WAYS: [(&str, Silence); 3] = [
     ("simple", |raw| raw.send(b'Q', &text(MANY))),
     ("extended", |raw| {
         let sync = framed(Some(b'S'), b"");
@@ -341,8 +341,8 @@ fn a_full_server_takes_requests_to_cancel() {
                 // A client that is turned away at once may be gone.
                 let _ = other.try_send(&framed(None, &body.concat()));
                 // It gets nothing, or that even the spare places are taken.
-                let told = other.answer();
-                assert!(matches!(told.sqlstate().as_str(), "" | "53300"), "{told:?}");
+                let answer = other.answer();
+                assert!(matches!(answer.sqlstate().as_str(), "" | "53300"), "{answer:?}");
             }
         });
         let answer = raw.answer();

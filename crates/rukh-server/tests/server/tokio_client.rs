@@ -215,8 +215,8 @@ fn statements_run_beside_one_another() {
         let error = client.execute(insert, &[&1_i32, &"again"]).await.err();
         let error = error.expect("the key is there");
         assert_eq!(error.code(), Some(&SqlState::UNIQUE_VIOLATION));
-        let told = error.as_db_error().and_then(|error| error.constraint());
-        assert_eq!(told, Some("t_pkey"));
+        let constraint = error.as_db_error().and_then(|error| error.constraint());
+        assert_eq!(constraint, Some("t_pkey"));
         client.batch_execute("COMMIT").await?;
         let notice = notices.recv_timeout(Duration::from_secs(20));
         assert_eq!(

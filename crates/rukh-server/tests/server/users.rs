@@ -464,9 +464,9 @@ fn users_who_are_not_there_look_like_others() {
         body.extend((data.len() as u32).to_be_bytes());
         body.extend(data);
         raw.send(b'p', &body);
-        let asked = raw.read().expect("the server asks on");
-        assert_eq!((asked.kind, &asked.body[..4]), (b'R', &[0, 0, 0, 11][..]));
-        let text = String::from_utf8_lossy(&asked.body[4..]).into_owned();
+        let challenge = raw.read().expect("the server asks on");
+        assert_eq!((challenge.kind, &challenge.body[..4]), (b'R', &[0, 0, 0, 11][..]));
+        let text = String::from_utf8_lossy(&challenge.body[4..]).into_owned();
         let (nonce, rest) = text.split_once(",s=").expect("there is a salt");
         assert!(nonce.starts_with("r=abc") && nonce.len() > 20, "{text}");
         rest.to_string()

@@ -21,7 +21,7 @@ use rukh_error::SqlError;
 /// arms the handle first: a request that follows is not forgotten then.
 #[derive(Clone, Debug, Default)]
 pub struct CancelHandle {
-    asked: Arc<AtomicBool>,
+    requested: Arc<AtomicBool>,
     /// How many have armed it.
     armed: Arc<AtomicUsize>,
 }
@@ -29,7 +29,7 @@ pub struct CancelHandle {
 impl CancelHandle {
     /// Asks the running statement to end with SQLSTATE 57014.
     pub fn cancel(&self) {
-        self.asked.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Forgets earlier requests, and keeps later ones, whatever statements begin, until what is returned is dropped.
@@ -47,17 +47,17 @@ impl CancelHandle {
     }
 
     fn forget(&self) {
-        self.asked.store(false, Ordering::Relaxed);
+        self.requested.store(false, Ordering::Relaxed);
     }
 
     /// Returns whether the statement should end.
     pub fn is_cancelled(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Returns the flag itself, which long scans look at.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.asked.clone()
+        self.requested.clone()
     }
 
     /// Fails with SQLSTATE 57014 if the statement should end.

@@ -17,8 +17,8 @@ use crate::bind::types::config::{CATALOG, session_config};
 use crate::bind::types::expressions;
 use crate::bind::types::integer_series;
 use crate::exec::operators::{
-    Abandoned, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup, OrderCheck,
-    OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
+    Abandoned, ArmsInOrder, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup,
+    OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
 };
 use rukh_error::SqlError;
 
@@ -66,6 +66,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
                 rules.push(Arc::new(RuntimeFilters));
                 rules.push(Arc::new(FewGroups));
                 rules.push(Arc::new(BlockTotals));
+                rules.push(Arc::new(ArmsInOrder));
                 rules.push(Arc::new(OrderCheck));
                 continue;
             }

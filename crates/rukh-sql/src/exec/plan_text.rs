@@ -19,7 +19,7 @@ use crate::exec::operators::{LookupJoinExec, ScanExec};
 
 /// The options of EXPLAIN.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct ExplainOptions {
     /// Whether the statement is run, a query only.
     pub(crate) analyze: bool,
     /// Whether the access paths that were not taken are listed.
@@ -41,19 +41,19 @@ pub(crate) fn direct_lines(
     context: &StatementContext,
     params: &[Constant],
 ) -> Vec<String> {
-    let asked = Asked {
+    let options = ExplainOptions {
         analyze: false,
         ..RAN
     };
     let mut lines = Vec::new();
-    if let Some(node) = direct_node(plan, context, params, asked) {
+    if let Some(node) = direct_node(plan, context, params, options) {
         node.text(0, &mut lines);
     }
     lines
 }
 
 /// Counters of a query that has run.
-const RAN: Asked = Asked {
+const RAN: ExplainOptions = ExplainOptions {
     analyze: true,
     alternatives: false,
     format: ExplainFormat::Text,
@@ -99,7 +99,7 @@ pub(crate) fn direct_node(
     plan: &DirectPlan,
     context: &StatementContext,
     params: &[Constant],
-    asked: Asked,
+    options: ExplainOptions,
 ) -> Option<Node> {
     let chosen = plan.paths(context, params)?;
     let actuals = |at: usize| {
@@ -107,12 +107,12 @@ pub(crate) fn direct_node(
             1 => (context.totals.load(), context.elapsed()),
             _ => context.part(at),
         };
-        asked.analyze.then(|| actuals_of(&counters, elapsed))
+        options.analyze.then(|| actuals_of(&counters, elapsed))
     };
     let node = |(at, one): (usize, &Chosen)| {
         let actuals = actuals(at);
         if let Some(union) = &one.union {
-            return union_node(plan, union, actuals.as_ref(), context, asked);
+            return union_node(plan, union, actuals.as_ref(), context, options);
         }
         let scan = Scan {
             conditions: plan.conditions(),
@@ -120,7 +120,7 @@ pub(crate) fn direct_node(
             path: &one.plan.path,
             actuals,
         };
-        scan_node(&scan, context, asked)
+        scan_node(&scan, context, options)
     };
     Some(match chosen.as_slice() {
         [only] => node((0, only)),
@@ -139,7 +139,7 @@ fn union_node(
     union: &Union,
     actuals: Option<&Actuals>,
     context: &StatementContext,
-    asked: Asked,
+    options: ExplainOptions,
 ) -> Node {
     let arm = |(at, arm): (usize, &UnionArm)| {
         let (counters, elapsed) = context.part(at);
@@ -148,9 +148,9 @@ fn union_node(
             wanted: plan.wanted(&arm.conjuncts, None),
             conditions: &conditions,
             path: &arm.path,
-            actuals: asked.analyze.then(|| actuals_of(&counters, elapsed)),
+            actuals: options.analyze.then(|| actuals_of(&counters, elapsed)),
         };
-        scan_node(&scan, context, asked)
+        scan_node(&scan, context, options)
     };
     Node {
         name: "union".to_string(),
@@ -168,7 +168,7 @@ struct Scan<'a> {
     actuals: Option<Actuals>,
 }
 
-fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node {
+fn scan_node(scan: &Scan<'_>, context: &StatementContext, options: ExplainOptions) -> Node {
     let (conditions, path, actuals) = (scan.conditions, scan.path, scan.actuals.as_ref());
     let statistics = conditions.statistics(context);
     let hints = conditions.hints(context);
@@ -179,11 +179,11 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
     };
     let mut text = explain_text(&query, path, actuals);
     let mut json = explain_json(&query, path, actuals);
-    if asked.alternatives {
+    if options.alternatives {
         let others = alternatives(&query, path, quoted);
         text.push_str(&alternatives_text(&query, path, &others));
         json = with_alternatives_json(&query, json, &others);
-    } else if asked.analyze
+    } else if options.analyze
         && let Some(index) = missing_index(&query, path, quoted)
     {
         text.push_str(&format!("  hint: {index}\n"));
@@ -197,22 +197,26 @@ fn scan_node(scan: &Scan<'_>, context: &StatementContext, asked: Asked) -> Node 
 }
 
 /// A plan of DataFusion.
-pub(crate) fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementContext, asked: Asked) -> Node {
+pub(crate) fn physical_node(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: &StatementContext,
+    options: ExplainOptions,
+) -> Node {
     if let Some(exec) = plan.downcast_ref::<ScanExec>() {
         let scan = Scan {
             conditions: exec.conditions(),
             wanted: exec.wanted(),
             path: exec.path(),
-            actuals: asked.analyze.then(|| actuals_of(&exec.counters(), exec.busy())),
+            actuals: options.analyze.then(|| actuals_of(&exec.counters(), exec.busy())),
         };
-        let mut node = scan_node(&scan, context, asked);
+        let mut node = scan_node(&scan, context, options);
         tell_first(&mut node, exec);
-        tell_run_time(&mut node, exec, context, asked);
+        tell_run_time(&mut node, exec, context, options);
         return node;
     }
     let mut inner = None;
     if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
-        inner = Some(lookup_node(join, context, asked));
+        inner = Some(lookup_node(join, context, options));
     }
     let children = plan.children();
     let line = displayable(plan.as_ref()).one_line().to_string();
@@ -220,12 +224,12 @@ pub(crate) fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementCo
     if let [only] = children.as_slice()
         && (is_plumbing(plan.name()) || line.contains("mode=Partial,"))
     {
-        return physical_node(only, context, asked);
+        return physical_node(only, context, options);
     }
     let (name, detail) = line.split_once(": ").unwrap_or((line, ""));
     let children = children
         .into_iter()
-        .map(|child| physical_node(child, context, asked))
+        .map(|child| physical_node(child, context, options))
         .chain(inner)
         .collect();
     Node {
@@ -238,28 +242,28 @@ pub(crate) fn physical_node(plan: &Arc<dyn ExecutionPlan>, context: &StatementCo
 
 /// Returns which rows of a scan matter, if not all do.
 fn tell_first(node: &mut Node, exec: &ScanExec) {
-    let told = exec.first_texts();
-    let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
+    let texts = exec.first_texts();
+    let Some((text, json)) = node.scan.as_mut().filter(|_| !texts.is_empty()) else {
         return;
     };
-    text.push_str(&format!("  {:<10} {}\n", "wanted", told.join(", ")));
+    text.push_str(&format!("  {:<10} {}\n", "wanted", texts.join(", ")));
     if let Some(scan) = json.as_object_mut() {
-        scan.insert("wanted".to_string(), json!(told));
+        scan.insert("wanted".to_string(), json!(texts));
     }
 }
 
 /// Prints what a scan is narrowed by while it runs, and, once it ran, what it came to read.
-fn tell_run_time(node: &mut Node, exec: &ScanExec, context: &StatementContext, asked: Asked) {
-    let told = exec.run_time_texts();
-    let Some((text, json)) = node.scan.as_mut().filter(|_| !told.is_empty()) else {
+fn tell_run_time(node: &mut Node, exec: &ScanExec, context: &StatementContext, options: ExplainOptions) {
+    let texts = exec.run_time_texts();
+    let Some((text, json)) = node.scan.as_mut().filter(|_| !texts.is_empty()) else {
         return;
     };
-    for (at, one) in told.iter().enumerate() {
+    for (at, one) in texts.iter().enumerate() {
         let word = if at == 0 { "run time" } else { "" };
         text.push_str(&format!("  {word:<10} {one}\n"));
     }
-    let mut members = vec![("run_time", json!(told))];
-    if let Some(narrowed) = exec.narrowed_when_run().filter(|_| asked.analyze) {
+    let mut members = vec![("run_time", json!(texts))];
+    if let Some(narrowed) = exec.narrowed_when_run().filter(|_| options.analyze) {
         let conditions = narrowed.conditions();
         let (hints, statistics) = (conditions.hints(context), conditions.statistics(context));
         let wanted = narrowed.wanted();
@@ -273,14 +277,14 @@ fn tell_run_time(node: &mut Node, exec: &ScanExec, context: &StatementContext, a
 }
 
 /// The side of a join whose rows are read by key.
-fn lookup_node(join: &LookupJoinExec, context: &StatementContext, asked: Asked) -> Node {
+fn lookup_node(join: &LookupJoinExec, context: &StatementContext, options: ExplainOptions) -> Node {
     let (scan, one) = (join.inner().scan(), join.inner().one());
     let keys: Vec<String> = join.keys().map(|key| without_threads(&key.to_string())).collect();
     let statistics = one.conditions.statistics(context);
     let hints = one.conditions.hints(context);
     let wanted = one.wanted(scan);
     let query = one.conditions.query(&wanted, &hints, &statistics);
-    let actuals = asked.analyze.then(|| actuals_of(&scan.counters(), scan.busy()));
+    let actuals = options.analyze.then(|| actuals_of(&scan.counters(), scan.busy()));
     let text = explain_lookup_text(&query, &one.path, &keys, actuals.as_ref());
     let mut json = explain_json(&query, &one.path, actuals.as_ref());
     if let Some(members) = json.as_object_mut() {
@@ -299,7 +303,8 @@ fn lookup_node(join: &LookupJoinExec, context: &StatementContext, asked: Asked) 
 fn is_plumbing(name: &str) -> bool {
     matches!(
         name,
-        "CoalesceBatchesExec"
+        "ArmsInOrderExec"
+            | "CoalesceBatchesExec"
             | "CoalescePartitionsExec"
             | "RepartitionExec"
             | "CooperativeExec"

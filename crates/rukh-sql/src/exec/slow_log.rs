@@ -119,7 +119,7 @@ mod tests {
     use rukh_kv::MemoryStore;
 
     #[test]
-    fn slow_statements_are_told_with_their_plans() {
+    fn slow_statements_are_logged_with_their_plans() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("slow.log");
         let mut shared = Shared::open(Arc::new(MemoryStore::new()), false).expect("memory opens");

@@ -13,7 +13,7 @@ use crate::bind::names::qualify::qualify;
 use crate::bind::spelling::parsing::parse;
 use crate::exec::context::{QueryStats, RunPath};
 use crate::exec::held::Prepared;
-use crate::exec::plan_text::Asked;
+use crate::exec::plan_text::ExplainOptions;
 use crate::exec::rows::Rows;
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::progress::Task;
@@ -247,12 +247,12 @@ impl Session {
                 format,
                 statement,
             } => {
-                let asked = Asked {
+                let options = ExplainOptions {
                     analyze: *analyze,
                     alternatives: *alternatives,
                     format: *format,
                 };
-                let rows = explain::explain(self, statement, asked, params)?;
+                let rows = explain::explain(self, statement, options, params)?;
                 Ok(("EXPLAIN".to_string(), Some(rows)))
             }
             Statement::Show(show) => Ok(("SHOW".to_string(), Some(self.show(show)?))),

@@ -14,7 +14,7 @@ use rukh_syntax::{ExplainFormat, Statement};
 use serde_json::json;
 
 use crate::exec::context::StatementContext;
-use crate::exec::plan_text::{Asked, Node, direct_node, physical_node};
+use crate::exec::plan_text::{ExplainOptions, Node, direct_node, physical_node};
 use crate::exec::rows::Rows;
 use crate::exec::text_batch::text_batch;
 use crate::pg::pg_catalog;
@@ -32,10 +32,10 @@ pub(crate) fn json_column() -> SchemaRef {
 pub(crate) fn explain(
     session: &mut Session,
     statement: &Statement,
-    asked: Asked,
+    options: ExplainOptions,
     params: &[ScalarValue],
 ) -> Result<Rows, SqlError> {
-    let Asked { analyze, format, .. } = asked;
+    let ExplainOptions { analyze, format, .. } = options;
     let (query, head) = explained_query(session, statement)?;
     let snapshot = session.snapshot();
     let context = session.context(snapshot, &query)?;
@@ -44,9 +44,9 @@ pub(crate) fn explain(
     let tree = match head {
         Some(name) => {
             // Several plans read and write rows in turns: their counters are summed.
-            let plan = Asked {
+            let plan = ExplainOptions {
                 analyze: false,
-                ..asked
+                ..options
             };
             let tree = tree_of(&planned, &context, plan)?;
             drop((planned, context));
@@ -66,7 +66,7 @@ pub(crate) fn explain(
                 while rows.next_batch()?.is_some() {}
                 totals = analyzed(session);
             }
-            tree_of(&planned, &context, asked)?
+            tree_of(&planned, &context, options)?
         }
     };
     match format {
@@ -171,10 +171,10 @@ fn analyzed(session: &Session) -> Vec<String> {
     ]
 }
 
-fn tree_of(planned: &Planned, context: &StatementContext, asked: Asked) -> Result<Node, SqlError> {
+fn tree_of(planned: &Planned, context: &StatementContext, options: ExplainOptions) -> Result<Node, SqlError> {
     match planned {
-        Planned::Direct(plan) => direct_node(plan, context, &[], asked)
+        Planned::Direct(plan) => direct_node(plan, context, &[], options)
             .ok_or_else(|| SqlError::internal("a direct plan holds when it was chosen")),
-        Planned::General(plan) => Ok(physical_node(plan, context, asked)),
+        Planned::General(plan) => Ok(physical_node(plan, context, options)),
     }
 }

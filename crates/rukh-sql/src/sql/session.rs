@@ -336,7 +336,7 @@ impl Session {
 
     /// Starts a statement: forgets the notices and cancel requests of the last one.
     pub(crate) fn begin_statement(&mut self) {
-        for (name, value, local) in self.client.take_asked() {
+        for (name, value, local) in self.client.take_changes() {
             // The call of set_config has failed if it cannot be set.
             let _ = self.set_setting(&name, &value, local);
         }

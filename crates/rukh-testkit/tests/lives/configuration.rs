@@ -137,7 +137,7 @@ impl Configuration {
     }
 
     fn is_disabled(&mut self, index: &str) -> bool {
-        let indexes = self.client.query("SHOW INDEXES FROM t").expect("they are told");
+        let indexes = self.client.query("SHOW INDEXES FROM t").expect("they are listed");
         let column = |name| indexes.columns.iter().position(|column| column == name);
         let (name, state) = (column("name").unwrap(), column("state").unwrap());
         indexes

@@ -18,8 +18,8 @@ impl Known {
         let lines = list.lines();
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let line = |text: &'static str| {
-            let told = text.split_once(" -- ").filter(|(_, reason)| !reason.is_empty());
-            let parts = told.and_then(|(known, _)| known.trim().split_once(' '));
+            let reasoned = text.split_once(" -- ").filter(|(_, reason)| !reason.is_empty());
+            let parts = reasoned.and_then(|(known, _)| known.trim().split_once(' '));
             let (difference, call) =
                 parts.unwrap_or_else(|| panic!("{text}: no difference, call and reason"));
             Line {

@@ -70,7 +70,7 @@ fn calls_give_what_postgresql_gives() {
         let at = usize::try_from(case.seed).unwrap_or_default() % signatures.len();
         let call = Call::of(&signatures[at], &mut random);
         for sql in call.queries() {
-            match asked(&mut rukh, &mut postgres, &sql, call.varies()) {
+            match difference(&mut rukh, &mut postgres, &sql, call.varies()) {
                 Ok(()) => same += 1,
                 Err((difference, said)) => {
                     let key = (difference, call.signature());
@@ -166,7 +166,7 @@ fn report(name: &str, found: &Found) {
 }
 
 /// Asks both databases; says how the answers differ. Of what varies from call to call only the type counts.
-fn asked(
+fn difference(
     rukh: &mut Client,
     postgres: &mut PostgresDatabase,
     sql: &str,
@@ -314,9 +314,9 @@ fn the_table_of_operators_is_postgresqls() {
     let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
         return;
     };
-    let asked = "SELECT oprname, oprkind, oprleft, oprright, oprresult FROM pg_operator";
-    let theirs = joined(postgres.query(asked).expect("PostgreSQL has pg_operator"));
-    let ours = joined(Client::in_memory().query(asked).expect("Rukh has pg_operator"));
+    let sql = "SELECT oprname, oprkind, oprleft, oprright, oprresult FROM pg_operator";
+    let theirs = joined(postgres.query(sql).expect("PostgreSQL has pg_operator"));
+    let ours = joined(Client::in_memory().query(sql).expect("Rukh has pg_operator"));
     assert!(ours.contains("=|b|23|23|16"), "the table is in pg_operator");
     let others: Vec<&String> = ours.difference(&theirs).collect();
     assert_eq!(others, Vec::<&String>::new(), "PostgreSQL has no such operators");
@@ -328,9 +328,9 @@ fn the_table_of_signatures_is_postgresqls() {
     let Some(mut postgres) = need::or_skip(name, postgres::database()) else {
         return;
     };
-    let asked = "SELECT proname, proargtypes, prorettype FROM pg_proc";
-    let theirs = joined(postgres.query(asked).expect("PostgreSQL has pg_proc"));
-    let ours = joined(Client::in_memory().query(asked).expect("Rukh has pg_proc"));
+    let sql = "SELECT proname, proargtypes, prorettype FROM pg_proc";
+    let theirs = joined(postgres.query(sql).expect("PostgreSQL has pg_proc"));
+    let ours = joined(Client::in_memory().query(sql).expect("Rukh has pg_proc"));
     let names: BTreeSet<&str> = theirs.iter().filter_map(|row| row.split('|').next()).collect();
     let is_typed = |row: &str| {
         !["2276", "2277", "2283"]

@@ -79,7 +79,7 @@ impl Stored {
 ///
 /// Where both refuse a value, each may do so for another row, and nothing says of which rows a condition must be computed: then the rest
 /// is left out.
-fn asked(
+fn difference(
     rukh: &mut Client,
     postgres: &mut PostgresDatabase,
     stored: &Stored,
@@ -163,7 +163,7 @@ fn calls_in_conditions_and_indexes_give_what_postgresql_gives() {
         } else {
             ""
         };
-        let differences = asked(&mut rukh, &mut postgres, &stored, layout);
+        let differences = difference(&mut rukh, &mut postgres, &stored, layout);
         same += usize::from(differences.is_empty());
         for (difference, said) in differences {
             let key = (difference, call.signature());

@@ -23,7 +23,7 @@ pub(crate) struct ChunkLists {
     lists: HashMap<String, ChunkList>,
     bytes: usize,
     /// How many requests there were for a list.
-    asked: u64,
+    used: u64,
 }
 
 /// Chunks of one table in one state.
@@ -36,7 +36,7 @@ struct ChunkList {
     chunks: BTreeMap<Vec<u8>, Arc<Chunk>>,
     bytes: usize,
     /// The time of the last request, as a count of requests.
-    asked: u64,
+    used: u64,
 }
 
 /// Whose chunks are meant: those of a table in a state, as it was defined then.
@@ -62,7 +62,7 @@ impl ChunkList {
             index: of.index.clone(),
             chunks: BTreeMap::new(),
             bytes: 0,
-            asked: 0,
+            used: 0,
         }
     }
 
@@ -144,14 +144,14 @@ impl ChunkLists {
 
     /// Looks for the chunk that has a key, or in reverse the keys right before it.
     pub(crate) fn find(&mut self, of: &ChunksOf, place: Option<&[u8]>, reverse: bool) -> Found {
-        self.asked += 1;
+        self.used += 1;
         let Some(list) = self.lists.get_mut(&of.index.storage) else {
             return Found::Hole(None);
         };
         if !list.is_of(of) {
             return Found::Hole(None);
         }
-        list.asked = self.asked;
+        list.used = self.used;
         match reverse {
             false => list.at(place.unwrap_or_default()),
             true => list.before(place),
@@ -176,7 +176,7 @@ impl ChunkLists {
                 .lists
                 .iter()
                 .filter(|(other, list)| *other != storage && list.bytes > 0);
-            let Some((other, _)) = others.min_by_key(|(_, list)| list.asked) else {
+            let Some((other, _)) = others.min_by_key(|(_, list)| list.used) else {
                 return;
             };
             let other = other.clone();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_asked_for_least_recently_makes_room() {
+    fn the_table_used_least_recently_makes_room() {
         let tables = [1, 2, 3].map(table);
         let of = |nth: usize| ChunksOf {
             index: tables[nth].clone(),

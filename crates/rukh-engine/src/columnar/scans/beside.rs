@@ -214,19 +214,19 @@ impl Beside {
             }
         };
         stored.skip_to(rest, reverse)?;
-        let is_asked = |key: &[u8]| {
+        let is_wanted = |key: &[u8]| {
             let is_within = bound.is_none_or(|bound| (key < bound) != reverse);
             is_within && until.is_none_or(|until| until.takes(key, reverse))
         };
         let mut builder = ChunkBuilder::new(source.index, wanted);
         let next = match reverse {
-            false => stored.read(rest, is_asked, &mut |key, value| {
+            false => stored.read(rest, is_wanted, &mut |key, value| {
                 builder.push(key, value)?;
                 Ok(builder.len())
             })?,
             true => {
                 let mut read: Vec<Change> = Vec::new();
-                let next = stored.read(rest, is_asked, &mut |key, value| {
+                let next = stored.read(rest, is_wanted, &mut |key, value| {
                     read.push((key.to_vec(), value.to_vec()));
                     Ok(read.len())
                 })?;
@@ -290,12 +290,12 @@ impl Stored {
     fn read(
         &mut self,
         range: &KeyRange,
-        is_asked: impl Fn(&[u8]) -> bool,
+        is_wanted: impl Fn(&[u8]) -> bool,
         show: &mut dyn FnMut(&[u8], &[u8]) -> Result<usize, EngineError>,
     ) -> Result<Option<Vec<u8>>, EngineError> {
         let mut seen = 0;
         if let Some((key, value)) = &self.ahead {
-            if !is_asked(key) {
+            if !is_wanted(key) {
                 return Ok(Some(key.clone()));
             }
             seen = show(key, value)?;
@@ -308,7 +308,7 @@ impl Stored {
             if !range.contains(key) {
                 return ControlFlow::Continue(());
             }
-            if seen >= CHANGES_MAX || !is_asked(key) {
+            if seen >= CHANGES_MAX || !is_wanted(key) {
                 *ahead = Some((key.to_vec(), value.to_vec()));
                 return ControlFlow::Break(());
             }

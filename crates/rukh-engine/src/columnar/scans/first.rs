@@ -152,12 +152,12 @@ impl Firsts {
             places.push((Place::NullFirst, before));
         }
         // What the head has of a long string is not greater than it: there is a row at it or before it if the greatest come first only.
-        let is_told = |bytes: &[u8]| descending || !Known::is_cut(bytes);
+        let is_whole = |bytes: &[u8]| descending || !Known::is_cut(bytes);
         let ends = match known.bounds() {
             Bounds::None => [None, None],
             Bounds::Integers { low, high } => [Some(Value::Int(low)), Some(Value::Int(high))],
             Bounds::Bytes { low, high } => {
-                [low, high].map(|bytes| is_told(bytes).then(|| Value::Bytes(bytes.to_vec())))
+                [low, high].map(|bytes| is_whole(bytes).then(|| Value::Bytes(bytes.to_vec())))
             }
         };
         let [best, last] = match (ends, descending) {

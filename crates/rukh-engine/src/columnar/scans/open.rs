@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::columnar::BlockError;
 use crate::columnar::caches::kept::{KeptBlock, KeptBlocks, Reader};
 use crate::columnar::scans::first::Best;
-use crate::columnar::scans::totals::Told;
+use crate::columnar::scans::totals::Summary;
 use crate::columnar::stored::block::Piece;
 use crate::columnar::stored::column::{self, Column, Sought};
 use crate::columnar::stored::error::corruption;
@@ -49,7 +49,7 @@ pub(crate) struct Block {
     /// The best values it may have for scans that want first rows only.
     pub(crate) bests: Vec<Best>,
     /// The totals of all its rows by its head, if that may do in place of them.
-    pub(crate) told: Option<Told>,
+    pub(crate) summary: Option<Summary>,
     /// A byte of 0 or 1 for each row, if not all are left.
     pub(crate) mask: Option<Vec<u8>>,
     /// How many rows were left after the tests.
@@ -114,7 +114,7 @@ impl Block {
             alive: true,
             bests: Vec::new(),
             counted: false,
-            told: None,
+            summary: None,
             mask: None,
             left: head.rows,
             open: Vec::new(),
@@ -146,7 +146,7 @@ impl Block {
             alive: true,
             bests: Vec::new(),
             counted: false,
-            told: None,
+            summary: None,
             mask: None,
             left: head.rows,
             open: Vec::new(),
@@ -172,7 +172,7 @@ impl Block {
             alive: true,
             bests: Vec::new(),
             counted: false,
-            told: None,
+            summary: None,
             mask: None,
             left: block.rows,
             open: Vec::new(),

@@ -451,8 +451,8 @@ impl BlockScan {
             block.open = open;
             block.filtered = filtered;
             if let Some(totals) = self.totals.as_ref().filter(|_| alive && block.mask.is_none()) {
-                let told = totals.told(&self.index, &head);
-                block.told = told.map_err(|e| corruption(&self.index, head.first_key(), None, e))?;
+                let summary = totals.summary(&self.index, &head);
+                block.summary = summary.map_err(|e| corruption(&self.index, head.first_key(), None, e))?;
             }
             if !alive {
                 self.count(&mut block);
@@ -468,7 +468,7 @@ impl BlockScan {
         let mut group = std::mem::take(&mut self.group);
         for block in &mut group {
             // Others may turn out to have nothing that is wanted before a column of theirs is read.
-            if block.alive && block.told.is_none() && (self.firsts.is_empty() || !block.open.is_empty()) {
+            if block.alive && block.summary.is_none() && (self.firsts.is_empty() || !block.open.is_empty()) {
                 self.count(block);
             }
         }
@@ -566,8 +566,8 @@ impl BlockScan {
             let Some(hashes) = test.hashes() else {
                 continue;
             };
-            let asked = |block: &&mut Block| block.alive && block.filtered.contains(&nth);
-            let group: Vec<&mut Block> = self.group.iter_mut().filter(asked).collect();
+            let has_filter = |block: &&mut Block| block.alive && block.filtered.contains(&nth);
+            let group: Vec<&mut Block> = self.group.iter_mut().filter(has_filter).collect();
             if group.is_empty() {
                 continue;
             }
@@ -577,13 +577,13 @@ impl BlockScan {
                 block.alive = hashes.iter().any(|hash| filter.may_have(*hash));
                 Ok::<_, EngineError>(())
             };
-            let (mut keys, mut asked) = (Vec::new(), Vec::new());
+            let (mut keys, mut unread) = (Vec::new(), Vec::new());
             for block in group {
                 match block.kept_filter(&self.index, *slot) {
                     Some(filter) => may_have(block, &filter)?,
                     None => {
                         keys.push(Piece::Filter(blocks.numbers[*slot]).key(&block.first_key));
-                        asked.push(block);
+                        unread.push(block);
                     }
                 }
             }
@@ -591,7 +591,7 @@ impl BlockScan {
                 continue;
             }
             let values = self.kv.multi_get(&blocks.storage, &keys)?;
-            for ((block, key), value) in asked.into_iter().zip(&keys).zip(values) {
+            for ((block, key), value) in unread.into_iter().zip(&keys).zip(values) {
                 self.counters.bytes_read += value.as_ref().map_or(0, |value| value.len() as u64);
                 let filter = block.take_filter(&self.index, *slot, key, value)?;
                 may_have(block, &filter)?;
@@ -648,7 +648,7 @@ impl BlockScan {
                 .limit
                 .as_ref()
                 .is_none_or(|limit| block.last_key < *limit);
-        let Some(told) = block.told.take().filter(|_| is_within) else {
+        let Some(summary) = block.summary.take().filter(|_| is_within) else {
             return Ok(false);
         };
         let (first, last) = (block.first_key.as_slice(), block.last_key.as_slice());
@@ -671,14 +671,14 @@ impl BlockScan {
             return Ok(false);
         };
         for firsts in &mut self.firsts {
-            for column in totals.of_column(&told, firsts.nth) {
+            for column in totals.of_column(&summary, firsts.nth) {
                 let ends = [&column.least, &column.greatest];
                 ends.into_iter()
                     .flatten()
                     .for_each(|value| firsts.see_value(value));
             }
         }
-        totals.add(told);
+        totals.add(summary);
         self.counters.blocks_told += 1;
         block.counted = true;
         Ok(true)

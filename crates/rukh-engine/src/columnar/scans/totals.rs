@@ -48,13 +48,13 @@ pub struct BlockTotals {
 
 /// The totals of one block, or of all.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Summary {
     rows: u64,
-    columns: Vec<ToldColumn>,
+    columns: Vec<ColumnSummary>,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ToldColumn {
+pub(crate) struct ColumnSummary {
     filled: u64,
     pub(crate) least: Option<Value>,
     pub(crate) greatest: Option<Value>,
@@ -65,7 +65,7 @@ pub(crate) struct Totals {
     wanted: Vec<TotalWanted>,
     /// By requested column, its slot.
     slots: Vec<usize>,
-    sum: Told,
+    sum: Summary,
 }
 
 impl Totals {
@@ -73,20 +73,24 @@ impl Totals {
     pub(crate) fn new(wanted: Vec<TotalWanted>, slots: &[usize]) -> Self {
         Totals {
             slots: wanted.iter().map(|one| slots[one.column]).collect(),
-            sum: Told {
+            sum: Summary {
                 rows: 0,
-                columns: vec![ToldColumn::default(); wanted.len()],
+                columns: vec![ColumnSummary::default(); wanted.len()],
             },
             wanted,
         }
     }
 
     /// Returns the totals of a block by its head; `None` if the head lacks one of them.
-    pub(crate) fn told(&self, index: &IndexCodec, head: &BlockHead) -> Result<Option<Told>, BlockError> {
+    pub(crate) fn summary(
+        &self,
+        index: &IndexCodec,
+        head: &BlockHead,
+    ) -> Result<Option<Summary>, BlockError> {
         let blocks = index.blocks().expect("the index is columnar");
         let mut columns = Vec::with_capacity(self.wanted.len());
         for (wanted, slot) in self.wanted.iter().zip(&self.slots) {
-            let told = match head.column(blocks.numbers[*slot]) {
+            let summary = match head.column(blocks.numbers[*slot]) {
                 Some(known) => known_column(wanted, blocks.types[*slot], &known, head.rows)?,
                 None => Some(missing_column(
                     blocks.types[*slot],
@@ -94,31 +98,31 @@ impl Totals {
                     head.rows,
                 )?),
             };
-            let Some(told) = told else {
+            let Some(summary) = summary else {
                 return Ok(None);
             };
-            columns.push(told);
+            columns.push(summary);
         }
         let rows = head.rows as u64;
-        Ok(Some(Told { rows, columns }))
+        Ok(Some(Summary { rows, columns }))
     }
 
     /// Adds the totals of a block.
-    pub(crate) fn add(&mut self, told: Told) {
-        self.sum.rows += told.rows;
-        for (sum, told) in self.sum.columns.iter_mut().zip(told.columns) {
-            sum.filled += told.filled;
-            if told.least.is_some()
+    pub(crate) fn add(&mut self, summary: Summary) {
+        self.sum.rows += summary.rows;
+        for (sum, summary) in self.sum.columns.iter_mut().zip(summary.columns) {
+            sum.filled += summary.filled;
+            if summary.least.is_some()
                 && sum
                     .least
                     .as_ref()
-                    .is_none_or(|least| told.least.as_ref() < Some(least))
+                    .is_none_or(|least| summary.least.as_ref() < Some(least))
             {
-                sum.least = told.least;
+                sum.least = summary.least;
             }
             // NULL, which stands for no value, is less than any value.
-            if told.greatest > sum.greatest {
-                sum.greatest = told.greatest;
+            if summary.greatest > sum.greatest {
+                sum.greatest = summary.greatest;
             }
         }
     }
@@ -126,19 +130,19 @@ impl Totals {
     /// Returns the totals of a block for the column that is given out at a place.
     pub(crate) fn of_column<'t>(
         &'t self,
-        told: &'t Told,
+        summary: &'t Summary,
         nth: usize,
-    ) -> impl Iterator<Item = &'t ToldColumn> {
-        let pairs = self.wanted.iter().zip(&told.columns);
+    ) -> impl Iterator<Item = &'t ColumnSummary> {
+        let pairs = self.wanted.iter().zip(&summary.columns);
         pairs.filter_map(move |(wanted, column)| (wanted.column == nth).then_some(column))
     }
 
     /// Returns the totals of all blocks.
     pub(crate) fn finish(&self, index: &IndexCodec) -> Result<BlockTotals, EngineError> {
         let types = &index.blocks().expect("the index is columnar").types;
-        let column = |(told, slot): (&ToldColumn, &usize)| {
+        let column = |(summary, slot): (&ColumnSummary, &usize)| {
             let mut ends = ColumnVector::new(types[*slot]);
-            for end in [&told.least, &told.greatest] {
+            for end in [&summary.least, &summary.greatest] {
                 push(&mut ends, end.as_ref()).map_err(|error| index.corruption(&[], error))?;
             }
             Ok(ends)
@@ -161,7 +165,7 @@ fn known_column(
     ty: DataType,
     known: &Known<'_>,
     rows: usize,
-) -> Result<Option<ToldColumn>, BlockError> {
+) -> Result<Option<ColumnSummary>, BlockError> {
     let filled = rows.checked_sub(known.nulls());
     let filled = filled.ok_or(BlockError::Invalid("more rows that are NULL than rows"))? as u64;
     let whole = |bytes: &[u8]| (!Known::is_cut(bytes)).then(|| Value::Bytes(bytes.to_vec()));
@@ -175,7 +179,7 @@ fn known_column(
     }
     let tells = |wanted: bool, end: &Option<Value>| !wanted || filled == 0 || end.is_some();
     let tells_all = tells(wanted.least, &least) && tells(wanted.greatest, &greatest);
-    Ok(tells_all.then(|| ToldColumn {
+    Ok(tells_all.then(|| ColumnSummary {
         filled,
         least: least.filter(|_| wanted.least && filled > 0),
         greatest: greatest.filter(|_| wanted.greatest && filled > 0),
@@ -183,14 +187,14 @@ fn known_column(
 }
 
 /// What all rows of a block have that is older than a column.
-fn missing_column(ty: DataType, value: &Datum, rows: usize) -> Result<ToldColumn, BlockError> {
+fn missing_column(ty: DataType, value: &Datum, rows: usize) -> Result<ColumnSummary, BlockError> {
     let value = value.as_ref();
     let value = match sought(ty, &value).ok_or(OTHER_TYPE)? {
         Sought::Null => None,
         Sought::Integer(value) => Some(Value::Int(value)),
         Sought::Bytes(value) => Some(Value::Bytes(value.to_vec())),
     };
-    Ok(ToldColumn {
+    Ok(ColumnSummary {
         filled: if value.is_some() { rows as u64 } else { 0 },
         least: value.clone(),
         greatest: value,

@@ -132,12 +132,12 @@ pub(crate) fn encode<'k>(
         }
     }
     let key = Piece::Head.key(first_key);
-    let told = head::Told {
+    let extras = head::Extras {
         parts: parts.as_ref(),
         filters: &filters,
         identity,
     };
-    let head = head::encode(&key, numbers, columns, rows, last_key, told);
+    let head = head::encode(&key, numbers, columns, rows, last_key, extras);
     std::iter::once((key, head)).chain(stored).collect()
 }
 

@@ -237,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hashes_are_told_apart(hashes in prop::collection::vec(prop_oneof![0..9_u64, Just(u64::MAX), any::<u64>()], 0..99)) {
+        fn hashes_are_distinguished(hashes in prop::collection::vec(prop_oneof![0..9_u64, Just(u64::MAX), any::<u64>()], 0..99)) {
             let mut found = distinct(hashes.iter().copied(), hashes.len());
             found.sort_unstable();
             let mut expected = hashes;

@@ -83,7 +83,7 @@ pub(crate) struct Head<'a> {
 
 /// Metadata of a block that is not per column.
 #[derive(Clone, Copy)]
-pub(crate) struct Told<'a> {
+pub(crate) struct Extras<'a> {
     /// How columns are cut, if any is.
     pub(crate) parts: Option<&'a Parts>,
     /// By place whether a column has a filter.
@@ -100,12 +100,12 @@ pub(crate) fn encode(
     columns: &[ColumnVector],
     rows: Range<usize>,
     last_key: &[u8],
-    told: Told<'_>,
+    extras: Extras<'_>,
 ) -> Vec<u8> {
     let all = Numbers::of(numbers);
-    let filtered = told.filters.contains(&true);
+    let filtered = extras.filters.contains(&true);
     let mut format = if all.timed { FORMAT_TIMED } else { FORMAT };
-    format += if told.parts.is_some() { IN_PIECES } else { 0 };
+    format += if extras.parts.is_some() { IN_PIECES } else { 0 };
     format += if filtered { FILTERED } else { 0 };
     let mut out = vec![format];
     out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
@@ -138,13 +138,13 @@ pub(crate) fn encode(
             }
         }
     }
-    if let Some(parts) = told.parts {
+    if let Some(parts) = extras.parts {
         parts.encode(&mut out);
     }
     if filtered {
-        out.extend(told.filters.iter().map(|has| u8::from(*has)));
+        out.extend(extras.filters.iter().map(|has| u8::from(*has)));
     }
-    out.extend_from_slice(&told.identity.to_le_bytes());
+    out.extend_from_slice(&extras.identity.to_le_bytes());
     seal(key, &mut out);
     out
 }

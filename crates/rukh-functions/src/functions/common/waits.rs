@@ -85,8 +85,8 @@ impl AsyncScalarUDFImpl for Sleep {
                 }
             }
         }
-        let told = (0..rows).map(|row| (!until.is_null(row)).then_some(""));
-        Ok(ColumnarValue::Array(Arc::new(told.collect::<StringArray>())))
+        let voids = (0..rows).map(|row| (!until.is_null(row)).then_some(""));
+        Ok(ColumnarValue::Array(Arc::new(voids.collect::<StringArray>())))
     }
 }
 

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_told_by_the_calendar() {
+    fn ages_follow_the_calendar() {
         let cases = [
             (
                 micros(2001, 4, 10, 0),

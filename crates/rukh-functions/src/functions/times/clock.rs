@@ -115,7 +115,7 @@ impl ScalarUDFImpl for Clock {
                 return Err(external(SqlError::unsupported(message)));
             }
         };
-        let value = told(now.timestamp_micros(), self.ty, digits)?;
+        let value = clock_value(now.timestamp_micros(), self.ty, digits)?;
         Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
     }
 
@@ -142,7 +142,7 @@ fn digits_of(digits: &ScalarValue) -> DataFusionResult<u8> {
 }
 
 /// Returns a moment, microseconds since 1970, as a value of a type with so many digits of a second's fraction.
-fn told(micros: i64, ty: DataType, digits: u8) -> DataFusionResult<ScalarValue> {
+fn clock_value(micros: i64, ty: DataType, digits: u8) -> DataFusionResult<ScalarValue> {
     let failed = |error| external(SqlError::from(error));
     let rounded = DataType::Timestamp { precision: digits };
     let Datum::Timestamp(micros) = rounded.check(Datum::Timestamp(micros)).map_err(failed)? else {

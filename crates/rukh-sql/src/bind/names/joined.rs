@@ -27,7 +27,7 @@ use rukh_syntax::sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
 };
 
-use crate::bind::names::whole_rows::{self, Asked, asked, is_mark};
+use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
@@ -52,7 +52,7 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
         let is_marked = whole_rows::are_marked(&found.from);
         let Some(relations) = relations_of(state, found).await else {
             if is_marked {
-                return Err(whole_rows::not_told());
+                return Err(whole_rows::unknown_columns());
             }
             left_as_written += 1;
             continue;
@@ -133,8 +133,8 @@ impl Visitor for Rows {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match asked(expr) {
-            Some((_, Asked::Json)) => ControlFlow::Break(()),
+        match row_use(expr) {
+            Some((_, RowUse::Json)) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -692,10 +692,10 @@ impl VisitorMut for RowsOut<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
-        let Some((name, asked)) = asked(expr).map(|(name, asked)| (folded(name), asked)) else {
+        let Some((name, used_as)) = row_use(expr).map(|(name, used_as)| (folded(name), used_as)) else {
             return ControlFlow::Continue(());
         };
-        let is_of_another = self.depth > 0 && asked != Asked::Json;
+        let is_of_another = self.depth > 0 && used_as != RowUse::Json;
         // A column comes before a relation.
         if is_of_another || self.columns.iter().any(|column| column.name == name) {
             return ControlFlow::Continue(());
@@ -708,14 +708,14 @@ impl VisitorMut for RowsOut<'_> {
             let (marks, columns): (Vec<&Column>, Vec<&Column>) =
                 columns.iter().partition(|column| is_mark(&column.name));
             let mark = marks.first().map(|mark| mark.expr.clone());
-            *expr = row_asked(expr, asked, mark, &columns);
+            *expr = used_row(expr, used_as, mark, &columns);
         }
         ControlFlow::Continue(())
     }
 }
 
 /// Spells out a test on a row; `mark` is true in rows that no outer join made up.
-fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column]) -> Expr {
+fn used_row(expr: &Expr, used_as: RowUse, mark: Option<Expr>, columns: &[&Column]) -> Expr {
     let exprs = || columns.iter().map(|column| column.expr.clone());
     let all = |tests: Vec<Expr>| {
         let both = |left: Expr, right: Expr| Expr::BinaryOp {
@@ -725,12 +725,12 @@ fn row_asked(expr: &Expr, asked: Asked, mark: Option<Expr>, columns: &[&Column])
         };
         Expr::Nested(Box::new(tests.into_iter().reduce(both).unwrap_or_else(truth)))
     };
-    match asked {
-        Asked::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
-        Asked::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
-        Asked::Count => with_argument(expr, mark.unwrap_or_else(truth)),
-        Asked::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
-        Asked::Json => {
+    match used_as {
+        RowUse::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
+        RowUse::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
+        RowUse::Count => with_argument(expr, mark.unwrap_or_else(truth)),
+        RowUse::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
+        RowUse::Json => {
             let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
             let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
             let row = call(json::ROW, columns.iter().flat_map(pair).collect());

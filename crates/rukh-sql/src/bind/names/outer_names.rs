@@ -25,7 +25,7 @@ pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) {
     let renamed: HashMap<String, Ident> = names
         .relations
         .into_iter()
-        .filter(|(name, relation)| relation.count == 1 && relation.asked_from_within && is_column(name))
+        .filter(|(name, relation)| relation.count == 1 && relation.is_used_within && is_column(name))
         .map(|(name, _)| {
             let new = Ident::with_quote('"', format!("{name}{HIDDEN}outer"));
             (name, new)
@@ -44,7 +44,7 @@ struct Relation {
     /// How many queries are around the last of them.
     depth: usize,
     /// Whether a query within that one uses it.
-    asked_from_within: bool,
+    is_used_within: bool,
 }
 
 /// Collects the names of relations, and where columns are qualified by them.
@@ -52,7 +52,7 @@ struct Relation {
 struct Names {
     depth: usize,
     relations: HashMap<String, Relation>,
-    asked: Vec<(String, usize)>,
+    uses: Vec<(String, usize)>,
 }
 
 impl Visitor for Names {
@@ -66,9 +66,9 @@ impl Visitor for Names {
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<Infallible> {
         self.depth -= 1;
         if self.depth == 0 {
-            for (name, depth) in std::mem::take(&mut self.asked) {
+            for (name, depth) in std::mem::take(&mut self.uses) {
                 if let Some(relation) = self.relations.get_mut(&name) {
-                    relation.asked_from_within |= depth > relation.depth;
+                    relation.is_used_within |= depth > relation.depth;
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Visitor for Names {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Infallible> {
         if let Expr::CompoundIdentifier(parts) = expr {
             match parts.as_slice() {
-                [relation, _] => self.asked.push((folded(relation), self.depth)),
+                [relation, _] => self.uses.push((folded(relation), self.depth)),
                 // With its schema; it has to keep its name.
                 [.., relation, _] => self.relations.entry(folded(relation)).or_default().count += 2,
                 _ => {}

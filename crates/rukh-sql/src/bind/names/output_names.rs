@@ -220,10 +220,10 @@ fn figure(expr: &Expr) -> Option<Figured> {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
             strong(match folded(last).as_str() {
                 // What casts are spelled as.
-                TO_UUID => return cast_name(told_apart(call), "uuid"),
-                CAST_VARCHAR => return cast_name(told_apart(call), "varchar"),
-                CAST_CHAR => return cast_name(told_apart(call), "bpchar"),
-                CAST_APART | DECLARED | WITH_OUTER | ROUND_MOMENT => return told_apart(call),
+                TO_UUID => return cast_name(of_argument(call), "uuid"),
+                CAST_VARCHAR => return cast_name(of_argument(call), "varchar"),
+                CAST_CHAR => return cast_name(of_argument(call), "bpchar"),
+                CAST_APART | DECLARED | WITH_OUTER | ROUND_MOMENT => return of_argument(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL | BITWISE_NOT | WIDE_NUMBER => return None,
                 SUBSTRING => "substring",
@@ -302,7 +302,7 @@ fn cast_name(inner: Option<Figured>, type_name: impl Into<String>) -> Option<Fig
 }
 
 /// Returns the name of the first argument, which a call stands for.
-fn told_apart(call: &Function) -> Option<Figured> {
+fn of_argument(call: &Function) -> Option<Figured> {
     let FunctionArguments::List(list) = &call.args else {
         return None;
     };

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_an_older_database_is_asked_for_the_past_once_it_is_rebuilt() {
+    fn an_index_of_an_older_database_answers_for_the_past_once_it_is_rebuilt() {
         let mut session = older();
         let state = |session: &mut Session| match run(session, "SHOW INDEXES").remove(0).pop() {
             Some(Datum::Text(state)) => state,

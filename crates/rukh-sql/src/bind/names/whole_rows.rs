@@ -32,7 +32,7 @@ const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];
 
 /// What a query reads of the rows of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RowUse {
     /// How many there are.
     Count,
     /// How many different ones there are.
@@ -46,10 +46,10 @@ pub(crate) enum Asked {
 }
 
 /// Returns the relation whose rows an expression reads whole, and how.
-pub(crate) fn asked(expr: &Expr) -> Option<(&Ident, Asked)> {
+pub(crate) fn row_use(expr: &Expr) -> Option<(&Ident, RowUse)> {
     match expr {
-        Expr::IsNull(inner) => Some((named(inner)?, Asked::IsNull)),
-        Expr::IsNotNull(inner) => Some((named(inner)?, Asked::IsNotNull)),
+        Expr::IsNull(inner) => Some((named(inner)?, RowUse::IsNull)),
+        Expr::IsNotNull(inner) => Some((named(inner)?, RowUse::IsNotNull)),
         Expr::Function(function) => {
             let name = folded(function.name.0.last()?.as_ident()?);
             let FunctionArguments::List(list) = &function.args else {
@@ -59,10 +59,10 @@ pub(crate) fn asked(expr: &Expr) -> Option<(&Ident, Asked)> {
                 return None;
             };
             let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-            let asked = match name.as_str() {
-                "count" if is_distinct => Asked::CountDistinct,
-                "count" => Asked::Count,
-                name if TO_JSON.contains(&name) => Asked::Json,
+            let used_as = match name.as_str() {
+                "count" if is_distinct => RowUse::CountDistinct,
+                "count" => RowUse::Count,
+                name if TO_JSON.contains(&name) => RowUse::Json,
                 _ => return None,
             };
             let relation = match argument {
@@ -70,7 +70,7 @@ pub(crate) fn asked(expr: &Expr) -> Option<(&Ident, Asked)> {
                 FunctionArgExpr::QualifiedWildcard(name) => last(name)?,
                 FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_) => return None,
             };
-            Some((relation, asked))
+            Some((relation, used_as))
         }
         _ => None,
     }
@@ -127,7 +127,7 @@ pub(crate) fn are_marked(from: &[TableWithJoins]) -> bool {
 }
 
 /// The error of rows as a whole where the columns of FROM are unknown.
-pub(crate) fn not_told() -> SqlError {
+pub(crate) fn unknown_columns() -> SqlError {
     SqlError::unsupported(
         "rows as a whole are not supported in a query that reads the query around it in FROM",
     )
@@ -287,7 +287,7 @@ impl Visitor for Finder {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Self::Break> {
-        if let (0, Some((name, _))) = (self.depth, asked(expr)) {
+        if let (0, Some((name, _))) = (self.depth, row_use(expr)) {
             let name = folded(name);
             if self.relations.contains(&name) && !self.found.contains(&name) {
                 self.found.push(name);

@@ -64,7 +64,7 @@ fn of_column(cells: &mut [&mut Expr]) {
             cast(cell, ty.clone());
         }
     }
-    let types: Vec<Option<DataType>> = cells.iter().map(|cell| told(cell)).collect();
+    let types: Vec<Option<DataType>> = cells.iter().map(|cell| known_type(cell)).collect();
     if types.iter().all(|ty| *ty == types[0]) {
         return;
     }
@@ -127,9 +127,9 @@ fn is_text(cell: &Expr) -> bool {
 }
 
 /// Returns the type of a cell that is a cast to a UUID, or to a text of some length, as `casts` spells them.
-fn told(cell: &Expr) -> Option<DataType> {
+fn known_type(cell: &Expr) -> Option<DataType> {
     let call = match cell {
-        Expr::Nested(inner) => return told(inner),
+        Expr::Nested(inner) => return known_type(inner),
         Expr::Function(call) => call,
         _ => return None,
     };
@@ -146,7 +146,7 @@ fn told(cell: &Expr) -> Option<DataType> {
             let length = argument(1)?.to_string().parse().ok()?;
             Some(DataType::Varchar(Some(length)))
         }
-        CAST_CHAR => match told(argument(0)?)? {
+        CAST_CHAR => match known_type(argument(0)?)? {
             DataType::Varchar(Some(length)) => Some(DataType::Char(length)),
             _ => None,
         },

@@ -300,7 +300,7 @@ fn operand_types(
         return Ok(usual);
     }
     let fields = (left.to_field(schema)?.1, right.to_field(schema)?.1);
-    let ty = told(
+    let ty = compared_type(
         op,
         [(&fields.0, literal(left)), (&fields.1, literal(right))],
         usual.0,
@@ -309,7 +309,11 @@ fn operand_types(
 }
 
 /// Returns the type in which both operands of an operator are taken by the table; `usual` where there is none.
-fn told(op: Operator, operands: [(&FieldRef, Option<&ScalarValue>); 2], usual: ArrowType) -> ArrowType {
+fn compared_type(
+    op: Operator,
+    operands: [(&FieldRef, Option<&ScalarValue>); 2],
+    usual: ArrowType,
+) -> ArrowType {
     let [left, right] = operands.map(|(field, literal)| kind(field, literal));
     let (Ok(left), Ok(right)) = (left, right) else {
         return usual;
@@ -378,7 +382,7 @@ fn wider(left: &ArrowType, right: &ArrowType) -> ArrowType {
     }
     let usual = comparison_coercion(left, right).unwrap_or_else(|| right.clone());
     let field = |ty: &ArrowType| Arc::new(Field::new("", ty.clone(), true));
-    told(Operator::Eq, [(&field(left), None), (&field(right), None)], usual)
+    compared_type(Operator::Eq, [(&field(left), None), (&field(right), None)], usual)
 }
 
 /// Casts what IN compares: constants that are several are first brought to the type that they have in common with the value.
@@ -425,21 +429,21 @@ fn unified<'a>(
 pub(crate) fn unified_fields<'a>(
     fields: impl Iterator<Item = (&'a FieldRef, Option<&'a ScalarValue>)>,
 ) -> Option<ArrowType> {
-    let (mut usual, mut kinds, mut is_told, mut differ) = (ArrowType::Null, Vec::new(), true, false);
+    let (mut usual, mut kinds, mut is_known, mut differ) = (ArrowType::Null, Vec::new(), true, false);
     for (field, literal) in fields {
         let ty = field.data_type();
         differ |= !usual.is_null() && !ty.is_null() && usual != *ty;
         usual = type_union_coercion(&usual, ty)?;
         match kind(field, literal) {
             Ok(kind) => kinds.extend(kind),
-            Err(_) => is_told = false,
+            Err(_) => is_known = false,
         }
     }
     // A text beside a UUID may be one, see `bound_operators`.
     let is_open = kinds.is_empty() || kinds.contains(&Kind::Uuid);
     match common(kinds) {
-        Some(kind) if is_told && differ => Some(of_kind(kind, usual)),
-        None if is_told && differ && !is_open => None,
+        Some(kind) if is_known && differ => Some(of_kind(kind, usual)),
+        None if is_known && differ && !is_open => None,
         _ => Some(usual),
     }
 }
@@ -567,7 +571,7 @@ pub(crate) fn beside_subquery(
         return Ok((expr, subquery));
     };
     let given_field = Arc::new(given_field.clone());
-    let ty = told(op, [(&expr_field, literal(&expr)), (&given_field, None)], usual);
+    let ty = compared_type(op, [(&expr_field, literal(&expr)), (&given_field, None)], usual);
     let expr = converted(expr, &ty, schema)?;
     if *given_field.data_type() == ty {
         return Ok((expr, subquery));
@@ -590,7 +594,7 @@ fn of_join(mut join: Join) -> DataFusionResult<Join> {
             return Ok((of_left, of_right));
         }
         let usual = BinaryTypeCoercer::new(types.0, &Operator::Eq, types.1).get_input_types()?;
-        let ty = told(
+        let ty = compared_type(
             Operator::Eq,
             [(&fields.0, literal(&of_left)), (&fields.1, literal(&of_right))],
             usual.0,

@@ -51,12 +51,12 @@ impl Prepared {
         let mut statement = self.statement.as_ref().clone();
         cast_in(&mut statement, &types.collect::<Result<Vec<_>, SqlError>>()?);
         // What is kept of a statement is found by its text, and places count from its beginning.
-        let told: Vec<String> = casts
+        let notes: Vec<String> = casts
             .iter()
             .map(|(number, name)| format!("${number} {name}"))
             .collect();
         Ok(Prepared {
-            sql: format!("{} /* {} */", self.sql, told.join(", ")).into(),
+            sql: format!("{} /* {} */", self.sql, notes.join(", ")).into(),
             statement: Arc::new(statement),
         })
     }

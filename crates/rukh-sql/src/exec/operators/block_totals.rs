@@ -47,7 +47,7 @@ impl PhysicalOptimizerRule for BlockTotals {
         _: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            Ok(match told_by_blocks(&node)? {
+            Ok(match totals_of_blocks(&node)? {
                 Some(totals) => Transformed::yes(Arc::new(totals) as Arc<dyn ExecutionPlan>),
                 None => Transformed::no(node),
             })
@@ -67,7 +67,7 @@ impl PhysicalOptimizerRule for BlockTotals {
 /// Returns what does the work of a node, if that is an aggregate over all rows which blocks can answer.
 ///
 /// The rows of a scan by one thread are spread over others before they are aggregated; those that are left are not worth it.
-fn told_by_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<BlockTotalsExec>> {
+fn totals_of_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<BlockTotalsExec>> {
     let Some(aggregate) = node.downcast_ref::<AggregateExec>() else {
         return Ok(None);
     };
@@ -77,14 +77,14 @@ fn told_by_blocks(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Bloc
     };
     let serves = aggregate
         .downcast_ref::<AggregateExec>()
-        .and_then(asked)
+        .and_then(measures)
         .is_some();
     Ok(serves.then_some(BlockTotalsExec { aggregate }))
 }
 
 /// What one aggregate asks, of a column at this position of the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum Measure {
     /// The number of rows.
     Rows,
     /// The number of rows that are not NULL.
@@ -93,17 +93,17 @@ enum Asked {
     Greatest(usize),
 }
 
-impl Asked {
+impl Measure {
     fn column(self) -> Option<usize> {
         match self {
-            Asked::Rows => None,
-            Asked::Filled(column) | Asked::Least(column) | Asked::Greatest(column) => Some(column),
+            Measure::Rows => None,
+            Measure::Filled(column) | Measure::Least(column) | Measure::Greatest(column) => Some(column),
         }
     }
 }
 
 /// What an aggregate asks of the scan below it; `None` if heads are of no use for it.
-fn asked(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Asked>)> {
+fn measures(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Measure>)> {
     let is_plain = matches!(aggregate.mode(), AggregateMode::Partial | AggregateMode::Single)
         && aggregate.group_expr().is_single()
         && aggregate.group_expr().expr().is_empty()
@@ -119,10 +119,10 @@ fn asked(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Asked>)> {
         let position = || scan.position_of(input.column(&argument)?);
         match call.fun().name() {
             _ if !is_plain => None,
-            "count" if is_constant(&argument) => Some(Asked::Rows),
-            "count" => position().map(Asked::Filled),
-            "min" => position().map(Asked::Least),
-            "max" => position().map(Asked::Greatest),
+            "count" if is_constant(&argument) => Some(Measure::Rows),
+            "count" => position().map(Measure::Filled),
+            "min" => position().map(Measure::Least),
+            "max" => position().map(Measure::Greatest),
             _ => None,
         }
     });
@@ -175,14 +175,14 @@ impl ExecutionPlan for BlockTotalsExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let aggregate = self.aggregate()?;
-        let Some((scan, asked)) = asked(aggregate) else {
+        let Some((scan, measures)) = measures(aggregate) else {
             // Its input was replaced by another.
             return self.aggregate.execute(partition, context);
         };
-        let pairs = asked.iter().zip(aggregate.aggr_expr());
-        let tallies = pairs.map(|(asked, call)| Tally::new(*asked, call));
+        let pairs = measures.iter().zip(aggregate.aggr_expr());
+        let tallies = pairs.map(|(measure, call)| Tally::new(*measure, call));
         let totals = Totals {
-            wanted: wanted(&asked),
+            wanted: wanted(&measures),
             tallies: tallies.collect::<DataFusionResult<_>>()?,
             is_partial: *aggregate.mode() == AggregateMode::Partial,
             schema: self.schema(),
@@ -200,9 +200,9 @@ impl ExecutionPlan for BlockTotalsExec {
 }
 
 /// Returns the wanted totals of each column.
-fn wanted(asked: &[Asked]) -> Vec<TotalWanted> {
+fn wanted(measures: &[Measure]) -> Vec<TotalWanted> {
     let mut wanted: Vec<TotalWanted> = Vec::new();
-    for one in asked {
+    for one in measures {
         let Some(column) = one.column() else { continue };
         let known = wanted.iter().position(|wanted| wanted.column == column);
         let at = known.unwrap_or_else(|| {
@@ -213,8 +213,8 @@ fn wanted(asked: &[Asked]) -> Vec<TotalWanted> {
             });
             wanted.len() - 1
         });
-        wanted[at].least |= matches!(one, Asked::Least(_));
-        wanted[at].greatest |= matches!(one, Asked::Greatest(_));
+        wanted[at].least |= matches!(one, Measure::Least(_));
+        wanted[at].greatest |= matches!(one, Measure::Greatest(_));
     }
     wanted
 }
@@ -230,7 +230,7 @@ struct Totals {
 
 /// One aggregate on its way.
 struct Tally {
-    asked: Asked,
+    measure: Measure,
     rows: u64,
     /// What compares values.
     accumulator: Box<dyn Accumulator>,
@@ -247,15 +247,15 @@ impl Totals {
                 // A cancelled statement ends here.
                 tokio::task::yield_now().await;
             }
-            if let Some(told) = scan.told().map_err(external)? {
+            if let Some(totals) = scan.head_totals().map_err(external)? {
                 for tally in &mut self.tallies {
                     let of = |column| self.wanted.iter().position(|wanted| wanted.column == column);
-                    let at = tally.asked.column().and_then(of).unwrap_or_default();
-                    match tally.asked {
-                        Asked::Rows => tally.rows += told.rows,
-                        Asked::Filled(_) => tally.rows += told.filled[at],
-                        Asked::Least(_) => tally.compare(&told.ends.slice(0, 1), at)?,
-                        Asked::Greatest(_) => tally.compare(&told.ends.slice(1, 1), at)?,
+                    let at = tally.measure.column().and_then(of).unwrap_or_default();
+                    match tally.measure {
+                        Measure::Rows => tally.rows += totals.rows,
+                        Measure::Filled(_) => tally.rows += totals.filled[at],
+                        Measure::Least(_) => tally.compare(&totals.ends.slice(0, 1), at)?,
+                        Measure::Greatest(_) => tally.compare(&totals.ends.slice(1, 1), at)?,
                     }
                 }
             }
@@ -271,9 +271,9 @@ impl Totals {
 }
 
 impl Tally {
-    fn new(asked: Asked, call: &Arc<AggregateFunctionExpr>) -> DataFusionResult<Self> {
+    fn new(measure: Measure, call: &Arc<AggregateFunctionExpr>) -> DataFusionResult<Self> {
         Ok(Tally {
-            asked,
+            measure,
             rows: 0,
             accumulator: call.create_accumulator()?,
         })
@@ -282,10 +282,10 @@ impl Tally {
     /// Adds rows.
     fn add(&mut self, batch: &RecordBatch) -> DataFusionResult<()> {
         let rows = batch.num_rows();
-        match self.asked {
-            Asked::Rows => self.rows += rows as u64,
-            Asked::Filled(column) => self.rows += (rows - batch.column(column).null_count()) as u64,
-            Asked::Least(column) | Asked::Greatest(column) => self.compare(batch, column)?,
+        match self.measure {
+            Measure::Rows => self.rows += rows as u64,
+            Measure::Filled(column) => self.rows += (rows - batch.column(column).null_count()) as u64,
+            Measure::Least(column) | Measure::Greatest(column) => self.compare(batch, column)?,
         }
         Ok(())
     }
@@ -296,8 +296,8 @@ impl Tally {
 
     /// Returns what the aggregate gives out.
     fn finish(&mut self, is_partial: bool) -> DataFusionResult<Vec<ScalarValue>> {
-        match (self.asked, is_partial) {
-            (Asked::Rows | Asked::Filled(_), _) => {
+        match (self.measure, is_partial) {
+            (Measure::Rows | Measure::Filled(_), _) => {
                 let rows = i64::try_from(self.rows).unwrap_or(i64::MAX);
                 Ok(vec![ScalarValue::Int64(Some(rows))])
             }

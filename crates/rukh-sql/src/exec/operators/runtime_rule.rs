@@ -75,11 +75,11 @@ fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Exe
         && let Some(filter) = found_out_by(join)
     {
         let columns = spoken_of(&filter);
-        let told = Told {
+        let pushed = Pushed {
             filter,
             by: HASH_JOIN,
         };
-        changed[1] = told.below(changed[1].clone(), columns)?;
+        changed[1] = pushed.below(changed[1].clone(), columns)?;
     }
     if let Some(sort) = plan
         .downcast_ref::<SortExec>()
@@ -87,21 +87,21 @@ fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Exe
         && let Some(filter) = found_out_by(sort)
     {
         let columns = spoken_of(&filter);
-        let told = Told {
+        let pushed = Pushed {
             filter,
             by: FIRST_ROWS,
         };
-        changed[0] = told.below(changed[0].clone(), columns)?;
+        changed[0] = pushed.below(changed[0].clone(), columns)?;
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         for conjunct in split_conjunction(filter.predicate()) {
             if asks_subquery(conjunct) {
-                let told = Told {
+                let pushed = Pushed {
                     filter: known_later(conjunct),
                     by: SUBQUERY,
                 };
-                let columns = spoken_of(&told.filter);
-                changed[0] = told.below(changed[0].clone(), columns)?;
+                let columns = spoken_of(&pushed.filter);
+                changed[0] = pushed.below(changed[0].clone(), columns)?;
             }
         }
     }
@@ -140,12 +140,12 @@ fn spoken_of(filter: &DynamicFilterPhysicalExpr) -> Columns {
 }
 
 /// The filters that scans receive.
-struct Told {
+struct Pushed {
     filter: Arc<DynamicFilterPhysicalExpr>,
     by: &'static str,
 }
 
-impl Told {
+impl Pushed {
     /// Passes it to the scans that give these columns of a plan.
     fn below(
         &self,
@@ -158,8 +158,8 @@ impl Told {
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
             let filter = RuntimeFilter::new(self.filter.clone(), columns, self.by);
             let is_on = scan.context().methods.runtime_filter;
-            let told = scan.with_filter(filter).filter(|_| is_on);
-            return Ok(told.map_or(plan, |scan| Arc::new(scan)));
+            let filtered = scan.with_filter(filter).filter(|_| is_on);
+            return Ok(filtered.map_or(plan, |scan| Arc::new(scan)));
         }
         if plan.fetch().is_some() {
             return Ok(plan);

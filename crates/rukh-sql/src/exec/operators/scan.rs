@@ -377,7 +377,7 @@ fn residual_expr(
 /// The wanted order may name columns that the conditions fix, which the path's own order leaves out.
 fn properties(
     path: &AccessPath,
-    asked: &[OrderKey],
+    required: &[OrderKey],
     columns: &[ColumnId],
     schema: SchemaRef,
     partitions: usize,
@@ -391,15 +391,15 @@ fn properties(
         };
         Some(PhysicalSortExpr { expr, options })
     };
-    let asked = if path.ordered { asked } else { &[] };
+    let required = if path.ordered { required } else { &[] };
     // A column without NULLs, or without rows, is in orders that contradict each other: the wanted one is enough.
-    let differs = |one: &OrderKey| asked.iter().any(|key| key.term == one.term && key != one);
-    let is_empty = path.ranges.is_empty() && !asked.is_empty();
+    let differs = |one: &OrderKey| required.iter().any(|key| key.term == one.term && key != one);
+    let is_empty = path.ranges.is_empty() && !required.is_empty();
     let own = match is_empty || path.order.iter().any(differs) {
         true => &[],
         false => path.order.as_slice(),
     };
-    let orders = [own, asked]
+    let orders = [own, required]
         .map(|order| order.iter().map_while(sort_expr).collect::<Vec<_>>())
         .into_iter()
         .filter_map(LexOrdering::new);

@@ -11,7 +11,7 @@ use rukh_error::SqlError;
 const USER: &str = "rukh";
 
 /// A setting that a statement asks for: name, value, and whether for the transaction only.
-type Asked = (String, String, bool);
+type SettingChange = (String, String, bool);
 
 /// The user of a session and its connection.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Identity {
     user: Arc<str>,
     pid: i32,
     /// What `set_config` was called with: set before the next statement.
-    asked: Arc<Mutex<Vec<Asked>>>,
+    changes: Arc<Mutex<Vec<SettingChange>>>,
 }
 
 /// The user of a statement, and the settings that it began with.
@@ -31,7 +31,7 @@ pub(crate) struct Client {
     pub(crate) pid: i32,
     /// The settings.
     pub(crate) settings: SharedSettings,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    changes: Arc<Mutex<Vec<SettingChange>>>,
 }
 
 impl Default for Identity {
@@ -46,7 +46,7 @@ impl Identity {
         Identity {
             user: user.into(),
             pid,
-            asked: Arc::default(),
+            changes: Arc::default(),
         }
     }
 
@@ -61,13 +61,13 @@ impl Identity {
             user: self.user.clone(),
             pid: self.pid,
             settings: settings.clone(),
-            asked: self.asked.clone(),
+            changes: self.changes.clone(),
         }
     }
 
     /// Returns the changes of settings that the last statement made, once.
-    pub(crate) fn take_asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut self.asked.lock())
+    pub(crate) fn take_changes(&self) -> Vec<SettingChange> {
+        std::mem::take(&mut self.changes.lock())
     }
 }
 
@@ -76,7 +76,7 @@ impl Client {
     pub(crate) fn set(&self, name: &str, value: &str, local: bool) -> Result<String, SqlError> {
         let mut wanted = (*self.settings).clone();
         wanted.set(name, value)?;
-        self.asked
+        self.changes
             .lock()
             .push((name.to_string(), value.to_string(), local));
         wanted.value(name)

@@ -336,9 +336,9 @@ impl Settings {
     }
 
     /// Returns the isolation level that transactions have which ask for one: without waiting it is the stronger.
-    fn given(&self, asked: Isolation) -> Isolation {
+    fn given(&self, requested: Isolation) -> Isolation {
         match self.conflict {
-            WhenLocked::Wait => asked,
+            WhenLocked::Wait => requested,
             WhenLocked::Fail => Isolation::RepeatableRead,
         }
     }

@@ -8,7 +8,7 @@ use rukh_engine::Engine;
 #[derive(Clone)]
 pub(crate) struct TransactionTime {
     engine: Engine,
-    told: Arc<OnceLock<i64>>,
+    fixed: Arc<OnceLock<i64>>,
 }
 
 impl TransactionTime {
@@ -16,12 +16,12 @@ impl TransactionTime {
     pub(crate) fn new(engine: &Engine) -> Self {
         TransactionTime {
             engine: engine.clone(),
-            told: Arc::default(),
+            fixed: Arc::default(),
         }
     }
 
     /// Returns the time, in microseconds since 1970.
     pub(crate) fn micros(&self) -> i64 {
-        *self.told.get_or_init(|| self.engine.now())
+        *self.fixed.get_or_init(|| self.engine.now())
     }
 }

@@ -92,19 +92,19 @@ pub(crate) fn has_rights(
     words: &str,
     on: impl Fn(&Catalog, &rukh_catalog::Role) -> Rights,
 ) -> Result<Cell, SqlError> {
-    let asked = match user {
+    let name = match user {
         None => source.user().to_string(),
         Some(Cell::Int(oid)) => role_name(source, *oid),
         Some(Cell::Text(name)) => name.clone(),
         Some(_) => return Ok(Cell::Bool(false)),
     };
     let catalog = source.catalog();
-    let Some(role) = catalog.role_named(&asked) else {
-        return match roles(source).iter().any(|role| role.name == asked) {
+    let Some(role) = catalog.role_named(&name) else {
+        return match roles(source).iter().any(|role| role.name == name) {
             true => Ok(Cell::Bool(true)),
             false => Err(SqlError::statement(
                 "42704",
-                format!("role \"{asked}\" does not exist"),
+                format!("role \"{name}\" does not exist"),
             )),
         };
     };

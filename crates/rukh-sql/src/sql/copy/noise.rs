@@ -26,10 +26,10 @@ fn session() -> Session {
 
 /// Runs a statement to its end; returns its tag, or the SQLSTATE and message of its error.
 fn run(session: &mut Session, sql: &str) -> Result<String, String> {
-    let told = |error: rukh_error::SqlError| format!("{}: {}", error.sqlstate, error.message);
-    let outcome = session.execute(sql).map_err(told)?;
+    let text = |error: rukh_error::SqlError| format!("{}: {}", error.sqlstate, error.message);
+    let outcome = session.execute(sql).map_err(text)?;
     if let Some(mut rows) = outcome.rows {
-        while rows.next_batch().map_err(told)?.is_some() {}
+        while rows.next_batch().map_err(text)?.is_some() {}
     }
     Ok(outcome.tag)
 }

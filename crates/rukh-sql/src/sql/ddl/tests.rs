@@ -160,9 +160,9 @@ fn show_tables_tells_what_a_columnar_table_has_beside_its_blocks() {
     );
     let layout = |session: &mut Session| {
         let shown = rows(session, "SHOW TABLES").remove(0);
-        let (told, bytes) = shown.rsplit_once(" rows, ").expect("size comes last");
+        let (rows, bytes) = shown.rsplit_once(" rows, ").expect("size comes last");
         assert!(bytes.contains(" bytes"), "{shown}");
-        told.to_string()
+        rows.to_string()
     };
     run(&mut session, "INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, NULL)");
     assert_eq!(
@@ -180,7 +180,7 @@ fn show_tables_tells_what_a_columnar_table_has_beside_its_blocks() {
 }
 
 #[test]
-fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
+fn what_is_dropped_under_a_statement_is_named() {
     use rukh_catalog::CatalogError;
     use rukh_engine::EngineError;
     use rukh_kv::KvError;
@@ -191,20 +191,24 @@ fn what_is_dropped_under_a_statement_is_not_told_by_numbers() {
     };
     for error in [EngineError::Kv(storage()), EngineError::Catalog(catalog())] {
         let gone = CatalogError::UnknownTable { name: name("logs") };
-        let told = super::alter::table::repack_error(error, gone);
-        assert_eq!(told.to_string(), "relation \"logs\" does not exist");
-        assert_eq!(told.sqlstate, "42P01");
+        let error = super::alter::table::repack_error(error, gone);
+        assert_eq!(error.to_string(), "relation \"logs\" does not exist");
+        assert_eq!(error.sqlstate, "42P01");
     }
-    let told = SqlError::from(storage());
+    let error = SqlError::from(storage());
     let message = "a table or index that the statement uses was dropped meanwhile";
-    assert_eq!((told.sqlstate, told.message.as_str()), ("55000", message));
-    assert_eq!(told.detail.as_deref(), Some("Storage \"i7.c\" is not there."));
-    let told = SqlError::from(KvError::Corruption {
+    assert_eq!((error.sqlstate, error.message.as_str()), ("55000", message));
+    assert_eq!(error.detail.as_deref(), Some("Storage \"i7.c\" is not there."));
+    let error = SqlError::from(KvError::Corruption {
         table: Some(name("i7.c")),
         key: None,
         message: name("block checksum mismatch"),
     });
-    assert!(told.hint.is_some_and(|hint| hint.starts_with("SHOW STATS shows")));
+    assert!(
+        error
+            .hint
+            .is_some_and(|hint| hint.starts_with("SHOW STATS shows"))
+    );
 }
 
 #[test]

@@ -431,10 +431,10 @@ pub fn connections(peers: &Peers, _: &Setting) -> Result<Vec<Line>, Failure> {
         port: peers.rukh.address().port(),
     };
     peer.run(&[
-        "CREATE TABLE asked (id int PRIMARY KEY, a text, b int)".to_owned(),
-        "INSERT INTO asked SELECT value, 'text ' || value, value % 100 FROM generate_series(1, 10000) AS t(value)"
+        "CREATE TABLE sampled (id int PRIMARY KEY, a text, b int)".to_owned(),
+        "INSERT INTO sampled SELECT value, 'text ' || value, value % 100 FROM generate_series(1, 10000) AS t(value)"
             .to_owned(),
-        "SELECT b, count(*) FROM asked GROUP BY b".to_owned(),
+        "SELECT b, count(*) FROM sampled GROUP BY b".to_owned(),
     ])?;
     let before = peers.rukh.resident_bytes()?;
     let more = || -> Result<f64, Failure> {
@@ -446,8 +446,8 @@ pub fn connections(peers: &Peers, _: &Setting) -> Result<Vec<Line>, Failure> {
     let idle = more()?;
     std::thread::scope(|scope| -> Result<(), Failure> {
         let ask = |client: &mut postgres::Client| -> Result<(), Failure> {
-            client.query("SELECT a FROM asked WHERE id = $1", &[&7_i32])?;
-            let groups = client.query("SELECT b, count(*) FROM asked GROUP BY b", &[])?;
+            client.query("SELECT a FROM sampled WHERE id = $1", &[&7_i32])?;
+            let groups = client.query("SELECT b, count(*) FROM sampled GROUP BY b", &[])?;
             match groups.len() {
                 100 => Ok(()),
                 other => Err(format!("{other} groups instead of 100").into()),
@@ -461,7 +461,7 @@ pub fn connections(peers: &Peers, _: &Setting) -> Result<Vec<Line>, Failure> {
             .into_iter()
             .try_for_each(|thread| thread.join().map_err(|_| "a client panicked")?)
     })?;
-    let asked = more()?;
+    let queried = more()?;
     let line = |work: String, rukh: f64| Line {
         work,
         unit: "KiB",
@@ -472,8 +472,8 @@ pub fn connections(peers: &Peers, _: &Setting) -> Result<Vec<Line>, Failure> {
     Ok(vec![
         line(format!("memory a connection, {CLIENTS} of them"), idle),
         line(
-            "memory a connection, all have asked for a row and a GROUP BY".to_owned(),
-            asked,
+            "memory a connection, after a row and a GROUP BY".to_owned(),
+            queried,
         ),
     ])
 }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_told_from_noise() {
+    fn growth_is_distinguished_from_noise() {
         let mib = |count: u64| count << 20;
         assert!(
             samples(|second| mib(100 + second % 40), |_| 12)

@@ -76,12 +76,12 @@ impl Place<'_> {
                 self.refused.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
-            Err(error) => Err(told(&error)),
+            Err(error) => Err(failure_of(&error)),
         }
     }
 }
 
-fn told(error: &postgres::Error) -> Failure {
+fn failure_of(error: &postgres::Error) -> Failure {
     match error.as_db_error() {
         Some(db) => format!("{}: {}", db.code().code(), db.message()).into(),
         None => error.to_string().into(),
@@ -127,7 +127,7 @@ pub fn fill(client: &mut Client) -> Result<(), Failure> {
                  FROM generate_series(1, {ROWS}) AS t(value);
              INSERT INTO wallets SELECT value, {AMOUNT} FROM generate_series(1, {WALLETS}) AS t(value)"
         ))
-        .map_err(|error| told(&error))
+        .map_err(|error| failure_of(&error))
 }
 
 fn points(place: &Place<'_>) -> Result<(), Failure> {
@@ -153,7 +153,7 @@ fn ranges(place: &Place<'_>) -> Result<(), Failure> {
                 let sql = "SELECT id, size FROM items WHERE owner = $1 ORDER BY size DESC LIMIT 50";
                 let rows = client.query(sql, &[&owner])?;
                 if !rows.is_sorted_by_key(|row| std::cmp::Reverse(row.get::<_, i64>(1))) {
-                    return Err("rows are not in the order that was asked for".into());
+                    return Err("rows are not in the order required".into());
                 }
             }
             1 => {
@@ -302,7 +302,7 @@ fn makes(place: &Place<'_>) -> Result<(), Failure> {
         for statement in &statements {
             client
                 .batch_execute(statement)
-                .map_err(|error| format!("{statement}: {}", told(&error)))?;
+                .map_err(|error| format!("{statement}: {}", failure_of(&error)))?;
         }
         place.count();
         std::thread::sleep(Duration::from_millis(200));
@@ -332,7 +332,7 @@ fn cancels(place: &Place<'_>) -> Result<(), Failure> {
         });
         match result {
             Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => place.count(),
-            Err(error) => return Err(told(&error)),
+            Err(error) => return Err(failure_of(&error)),
             Ok(()) => return Err("what takes for ever has ended".into()),
         }
         // A request that came late may hit the next statement, which is none that matters.

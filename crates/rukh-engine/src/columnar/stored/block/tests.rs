@@ -250,8 +250,8 @@ proptest! {
         some.reverse();
         column.read_rows(&some, &mut all).unwrap();
         let read = datums(&all);
-        let asked = (0..rows).chain(some.iter().rev().chain(&some).map(|row| *row as usize));
-        for (read, row) in read.iter().zip(asked) {
+        let wanted = (0..rows).chain(some.iter().rev().chain(&some).map(|row| *row as usize));
+        for (read, row) in read.iter().zip(wanted) {
             prop_assert!(same(read, &values[row]), "{} is {}", read, values[row]);
         }
         prop_assert_eq!(read.len(), rows + 2 * some.len());

@@ -20,7 +20,7 @@ pub(crate) struct TotalsScan {
 }
 
 /// Totals by heads, in place of rows.
-pub(crate) struct ToldTotals {
+pub(crate) struct HeadTotals {
     /// How many rows these are.
     pub(crate) rows: u64,
     /// By requested column, how many of them are not NULL.
@@ -76,17 +76,17 @@ impl TotalsScan {
     }
 
     /// Returns the totals by heads.
-    pub(crate) fn told(&self) -> Result<Option<ToldTotals>, SqlError> {
+    pub(crate) fn head_totals(&self) -> Result<Option<HeadTotals>, SqlError> {
         let Reader::Columns(cursor, _) = &self.state.reader else {
             return Ok(None);
         };
-        let Some(told) = cursor.totals()? else {
+        let Some(totals) = cursor.totals()? else {
             return Ok(None);
         };
-        Ok(Some(ToldTotals {
-            rows: told.rows,
-            filled: told.filled,
-            ends: record_batch(self.schema.clone(), told.ends)?,
+        Ok(Some(HeadTotals {
+            rows: totals.rows,
+            filled: totals.filled,
+            ends: record_batch(self.schema.clone(), totals.ends)?,
         }))
     }
 }

@@ -18,10 +18,10 @@ use rukh_catalog::{ColumnId, KeyElement, KeyExpr, Table};
 use rukh_keys::{DataType, Datum};
 use rukh_planner::{AccessPath, CompareOp, Constant, Operand, Predicate, ScanKind, Source, TermId, TermKind};
 
-use super::ScanExec;
-use super::scan::external;
-use super::scan_column::{CastColumn, ScanColumn};
 use crate::exec::access::{Conditions, Wanted};
+use crate::exec::operators::ScanExec;
+use crate::exec::operators::scan::external;
+use crate::exec::operators::scan_column::{CastColumn, ScanColumn};
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
 use rukh_functions::types::{arrow_type, data_type_of_arrow};

@@ -16,8 +16,8 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
 };
 
-use super::delegated::stands_for;
 use super::repeated::{RepeatedExec, hidden_of};
+use crate::exec::operators::delegated::stands_for;
 
 /// Joins two inputs in one order, side by side.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl MergeJoinExec {
         let left = RepeatedExec::around(join.left().clone(), of_left);
         let right = RepeatedExec::around(join.right().clone(), of_right);
         let (on, options) = (join.on().to_vec(), join.sort_options.clone());
-        let told = SortMergeJoinExec::try_new(
+        let merge = SortMergeJoinExec::try_new(
             left,
             right,
             on,
@@ -47,7 +47,7 @@ impl MergeJoinExec {
             join.null_equality(),
         )?;
         Ok(MergeJoinExec {
-            properties: told.properties().clone(),
+            properties: merge.properties().clone(),
             join: Arc::new(join),
         })
     }

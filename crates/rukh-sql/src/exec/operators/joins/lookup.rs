@@ -32,11 +32,11 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
-use super::delegated::recomputed_children;
+use crate::exec::operators::delegated::recomputed_children;
 
 use super::LookupSide;
 use super::repeated::{RepeatedExec, hidden_of};
-use super::scan::external;
+use crate::exec::operators::scan::external;
 use rukh_error::SqlError;
 
 /// Rows of the outer side that are taken first, and at most.

@@ -28,8 +28,8 @@ use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 
-use super::delegated::with_children;
 use super::{LookupJoinExec, LookupSide};
+use crate::exec::operators::delegated::with_children;
 
 /// Cost of putting one row into a hash table, microseconds.
 const HASH_ROW: f64 = 0.15;

@@ -22,7 +22,8 @@ use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext};
 
-use super::{MergeJoinExec, ScanExec};
+use super::MergeJoinExec;
+use crate::exec::operators::ScanExec;
 use crate::exec::session_settings::settings::Methods;
 
 /// Rows of the smaller side from which its hash table is too large: with 100 bytes each, 200 MB. More than

@@ -35,7 +35,7 @@ use datafusion::physical_plan::{
     ReplaceChildrenOptions, StatisticsArgs,
 };
 
-use super::delegated::{recomputed_children, with_children};
+use crate::exec::operators::delegated::{recomputed_children, with_children};
 
 /// Hides what joins do not keep of their inputs. Runs once all joins are chosen, before sorts are left out.
 #[derive(Debug)]
