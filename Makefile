@@ -37,7 +37,7 @@ test:          ## run every test of the workspace
 	@$(DEPS) test && exec cargo test $(RELEASE) --workspace $(ARGS)
 
 fast:          ## test the pure crates only: seconds, builds neither RocksDB nor DataFusion
-	@exec cargo test --package rukh-keys --package rukh-catalog --package rukh-syntax --package rukh-planner --package xtask $(ARGS)
+	@exec cargo test --package rukh-keys --package rukh-catalog --package rukh-syntax --package rukh-planner --package rukh-commit --package xtask $(ARGS)
 
 check:         ## fmt, tidy, features, clippy and docs, all without a warning
 	@$(DEPS) build

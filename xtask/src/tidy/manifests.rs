@@ -13,6 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("rukh-planner", &["rukh-catalog", "rukh-keys"]),
     ("rukh-kv", &["rukh-keys"]),
     ("rukh-hbase", &[]),
+    ("rukh-commit", &[]),
     (
         "rukh-engine",
         &["rukh-planner", "rukh-catalog", "rukh-keys", "rukh-kv"],
