@@ -26,10 +26,10 @@
 mod support;
 
 use rukh_engine::CounterMerge;
-use rukh_keys::KeyRange;
+use rukh_kv::forward_store;
 use rukh_kv::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    RocksOptions, RocksStore, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Durability, KvError, KvStore, LoadFile, Purge, RocksOptions, RocksStore, SortedWriter, TableName,
+    TableOptions, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,25 +86,11 @@ fn is_of_blocks(table: &str) -> bool {
 }
 
 impl KvStore for PointStore {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
-        self.inner.merge_operator()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.inner.tables()
-    }
+    forward_store!(inner: capabilities merge_operator tables configure_table snapshot latest approximate_size approximate_keys split_points load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.points
             .pass("create", || self.inner.create_table(table, options))
-    }
-
-    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.inner.configure_table(table, options)
     }
 
     fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
@@ -116,14 +102,6 @@ impl KvStore for PointStore {
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         self.points.pass("drop", || self.inner.drop_table(table))
-    }
-
-    fn snapshot(&self) -> Arc<dyn KvSnapshot> {
-        self.inner.snapshot()
-    }
-
-    fn latest(&self) -> Arc<dyn KvSnapshot> {
-        self.inner.latest()
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
@@ -148,18 +126,6 @@ impl KvStore for PointStore {
         self.points.pass("compact", || self.inner.compact(table))
     }
 
-    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        self.inner.approximate_size(table, range)
-    }
-
-    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        self.inner.approximate_keys(table)
-    }
-
-    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
-        self.inner.split_points(table, range, parts)
-    }
-
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         Ok(Box::new(PointWriter {
             inner: self.inner.sorted_writer(table)?,
@@ -172,54 +138,10 @@ impl KvStore for PointStore {
         }))
     }
 
-    fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
-        self.inner.load_files()
-    }
-
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
         loads
             .into_iter()
             .try_for_each(|load| self.points.pass("ingest", || self.inner.ingest(vec![load])))
-    }
-
-    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
-        self.inner.make_room(tables)
-    }
-
-    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.abandon_files(files)
-    }
-
-    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
-        self.inner.is_abandoned(file)
-    }
-
-    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_files(files)
-    }
-
-    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_stray_files(keep)
-    }
-
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        self.inner.table_usage(table)
-    }
-
-    fn usage(&self) -> Result<StoreUsage, KvError> {
-        self.inner.usage()
-    }
-
-    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
-        self.inner.backup(directory)
-    }
-
-    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
-        self.inner.checkpoint(directory)
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        self.inner.close()
     }
 }
 

@@ -21,17 +21,15 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_aggregate::bit_and_or_xor::{bit_and_udaf, bit_or_udaf, bit_xor_udaf};
 use datafusion::functions_aggregate::bool_and_or::{bool_and_udaf, bool_or_udaf};
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, SetMonotonicity, Signature,
-    StatisticsArgs,
-};
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, ReversedUDAF, StatisticsArgs};
 
 use rukh_keys::DataType;
 
 use crate::aggregates::recomputed::{Recomputed, always_recomputed, sliding};
 use crate::types::data_type_of;
+use crate::usual::as_usual;
 
 /// Returns the aggregates that replace DataFusion's.
 pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
@@ -60,43 +58,10 @@ struct Framed {
 }
 
 impl AggregateUDFImpl for Framed {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.usual.return_type(types)
-    }
+    as_usual!(name aliases signature coerce_types return_type state_fields groups_accumulator_supported create_groups_accumulator);
 
     fn accumulator(&self, arguments: AccumulatorArgs<'_>) -> DataFusionResult<Box<dyn Accumulator>> {
         self.usual.accumulator(arguments)
-    }
-
-    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        self.usual.state_fields(arguments)
-    }
-
-    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        self.usual.groups_accumulator_supported(arguments)
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        arguments: AccumulatorArgs<'_>,
-    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
-        self.usual.create_groups_accumulator(arguments)
     }
 
     fn create_sliding_accumulator(
@@ -128,21 +93,7 @@ struct Extreme {
 }
 
 impl AggregateUDFImpl for Extreme {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.usual.return_type(types)
-    }
+    as_usual!(name signature coerce_types return_type state_fields create_groups_accumulator order_sensitivity set_monotonicity);
 
     fn return_field(&self, arguments: &[FieldRef]) -> DataFusionResult<FieldRef> {
         let usual = self.usual.return_field(arguments)?;
@@ -171,21 +122,10 @@ impl AggregateUDFImpl for Extreme {
         }
     }
 
-    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        self.usual.state_fields(arguments)
-    }
-
     fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
         let ty = arguments.return_field.data_type();
         let is_ours = ty.is_floating() || matches!(ty, ArrowType::Interval(_));
         !is_ours && self.usual.groups_accumulator_supported(arguments)
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        arguments: AccumulatorArgs<'_>,
-    ) -> DataFusionResult<Box<dyn GroupsAccumulator>> {
-        self.usual.create_groups_accumulator(arguments)
     }
 
     fn create_sliding_accumulator(
@@ -199,10 +139,6 @@ impl AggregateUDFImpl for Extreme {
         }
     }
 
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.usual.order_sensitivity()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
     }
@@ -213,10 +149,6 @@ impl AggregateUDFImpl for Extreme {
 
     fn value_from_stats(&self, statistics: &StatisticsArgs<'_>) -> Option<ScalarValue> {
         self.usual.value_from_stats(statistics)
-    }
-
-    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
-        self.usual.inner().set_monotonicity(ty)
     }
 }
 

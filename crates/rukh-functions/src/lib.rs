@@ -24,5 +24,6 @@ pub mod result_types;
 pub mod scalars;
 pub mod signatures;
 pub mod types;
+mod usual;
 
 pub use register::{is_aggregate, register};

@@ -28,18 +28,19 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_aggregate::{approx_distinct, regr, string_agg};
 use datafusion::functions_window::{ntile, rank, row_number};
 use datafusion::logical_expr::function::{
-    AccumulatorArgs, ExpressionArgs, PartitionEvaluatorArgs, StateFieldsArgs, WindowUDFFieldArgs,
+    AccumulatorArgs, ExpressionArgs, PartitionEvaluatorArgs, WindowUDFFieldArgs,
 };
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::window_state::WindowAggState;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, GroupsAccumulator, LimitEffect,
     PartitionEvaluator, ReturnFieldArgs, ReversedUDAF, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, WindowUDF, WindowUDFImpl,
+    WindowUDF, WindowUDFImpl,
 };
 use datafusion::physical_expr::PhysicalExpr;
 
 use crate::aggregates::recomputed::sliding;
+use crate::usual::as_usual;
 
 /// Returns the functions of one row that replace DataFusion's.
 pub fn scalars() -> Vec<Arc<ScalarUDF>> {
@@ -130,21 +131,7 @@ struct TypedScalar {
 }
 
 impl ScalarUDFImpl for TypedScalar {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
+    as_usual!(name aliases signature coerce_types is_strict);
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(typed(&self.usual.return_type(types)?, &self.integer))
@@ -153,10 +140,6 @@ impl ScalarUDFImpl for TypedScalar {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
         let usual = self.usual.return_field_from_args(arguments)?;
         Ok(typed_field(&usual, &self.integer))
-    }
-
-    fn is_strict(&self) -> bool {
-        self.usual.inner().is_strict()
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
@@ -181,21 +164,7 @@ impl TypedAggregate {
 }
 
 impl AggregateUDFImpl for TypedAggregate {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
+    as_usual!(name aliases signature coerce_types state_fields groups_accumulator_supported);
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(typed(&self.usual.return_type(types)?, &ArrowType::Int64))
@@ -223,14 +192,6 @@ impl AggregateUDFImpl for TypedAggregate {
     ) -> DataFusionResult<Box<dyn Accumulator>> {
         let usual = sliding(&self.usual, arguments)?;
         Ok(Box::new(TypedAccumulator { usual }))
-    }
-
-    fn state_fields(&self, arguments: StateFieldsArgs<'_>) -> DataFusionResult<Vec<FieldRef>> {
-        self.usual.state_fields(arguments)
-    }
-
-    fn groups_accumulator_supported(&self, arguments: AccumulatorArgs<'_>) -> bool {
-        self.usual.groups_accumulator_supported(arguments)
     }
 
     fn create_groups_accumulator(
@@ -352,21 +313,7 @@ struct TypedWindow {
 }
 
 impl WindowUDFImpl for TypedWindow {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
+    as_usual!(name aliases signature coerce_types);
 
     fn expressions(&self, arguments: ExpressionArgs<'_>) -> Vec<Arc<dyn PhysicalExpr>> {
         self.usual.inner().expressions(arguments)

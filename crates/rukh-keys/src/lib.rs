@@ -28,6 +28,7 @@
 
 mod candidate;
 mod convert;
+mod counters;
 mod datum;
 mod decode;
 mod display;
@@ -47,6 +48,7 @@ mod times;
 mod types;
 
 pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
+pub use counters::ScanCounters;
 pub use datum::{Datum, DatumRef};
 pub use display::{DatumDisplay, KeyDisplay, SpanDisplay};
 pub use error::{KeyDecodeError, ValueError};

@@ -5,15 +5,10 @@
 //! once per number with that one made to fail, and compares what is left with what was
 //! acknowledged. Reads never fail.
 
-use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
-};
+use crate::forward_store;
+use crate::{Durability, KvError, KvStore, LoadFile, SortedWriter, TableName, TableOptions, WriteBatch};
 use parking_lot::Mutex;
-use rukh_keys::KeyRange;
 use std::io;
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// How a write fails.
@@ -100,44 +95,14 @@ fn injected(number: u64) -> KvError {
 }
 
 impl KvStore for FaultStore {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
-        self.inner.merge_operator()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.inner.tables()
-    }
-
-    fn table_exists(&self, table: &str) -> bool {
-        self.inner.table_exists(table)
-    }
+    forward_store!(inner: capabilities merge_operator tables table_exists configure_table set_purge snapshot latest flush compact compact_all approximate_size approximate_keys split_points load_files abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         Plan::run(&self.plan, || self.inner.create_table(table, options))
     }
 
-    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.inner.configure_table(table, options)
-    }
-
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        self.inner.set_purge(table, purge)
-    }
-
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         Plan::run(&self.plan, || self.inner.drop_table(table))
-    }
-
-    fn snapshot(&self) -> Arc<dyn KvSnapshot> {
-        self.inner.snapshot()
-    }
-
-    fn latest(&self) -> Arc<dyn KvSnapshot> {
-        self.inner.latest()
     }
 
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
@@ -148,44 +113,12 @@ impl KvStore for FaultStore {
         Plan::run(&self.plan, || self.inner.sync())
     }
 
-    fn flush(&self) -> Result<(), KvError> {
-        self.inner.flush()
-    }
-
-    fn compact(&self, table: &str) -> Result<(), KvError> {
-        self.inner.compact(table)
-    }
-
-    fn compact_all(
-        &self,
-        tables: &[String],
-        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<(), KvError> {
-        self.inner.compact_all(tables, done)
-    }
-
-    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        self.inner.approximate_size(table, range)
-    }
-
-    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        self.inner.approximate_keys(table)
-    }
-
-    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
-        self.inner.split_points(table, range, parts)
-    }
-
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let inner = self.inner.sorted_writer(table)?;
         Ok(Box::new(FaultWriter {
             inner,
             plan: Arc::clone(&self.plan),
         }))
-    }
-
-    fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
-        self.inner.load_files()
     }
 
     /// Ingests table by table, so that a fault can fall between two.
@@ -197,42 +130,6 @@ impl KvStore for FaultStore {
 
     fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
         Plan::run(&self.plan, || self.inner.make_room(tables))
-    }
-
-    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.abandon_files(files)
-    }
-
-    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
-        self.inner.is_abandoned(file)
-    }
-
-    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_files(files)
-    }
-
-    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_stray_files(keep)
-    }
-
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        self.inner.table_usage(table)
-    }
-
-    fn usage(&self) -> Result<StoreUsage, KvError> {
-        self.inner.usage()
-    }
-
-    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
-        self.inner.backup(directory)
-    }
-
-    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
-        self.inner.checkpoint(directory)
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        self.inner.close()
     }
 }
 

@@ -36,6 +36,7 @@ mod batch;
 mod drive;
 mod error;
 mod fault;
+mod forward;
 mod hex;
 mod memory;
 mod merge;

@@ -11,16 +11,14 @@
 //! commit 2 ops
 //! ```
 
+use crate::forward_store;
 use crate::hex::Hex;
 use crate::{
-    Backup, Capabilities, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    ScanSpec, ScanStats, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
+    Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats, SortedWriter,
+    TableName, TableOptions, WriteBatch,
 };
 use parking_lot::Mutex;
-use rukh_keys::KeyRange;
 use std::fmt;
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a [`RecordStore`] writes down.
@@ -187,21 +185,7 @@ impl Log {
 }
 
 impl KvStore for RecordStore {
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
-        self.inner.merge_operator()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.inner.tables()
-    }
-
-    fn table_exists(&self, table: &str) -> bool {
-        self.inner.table_exists(table)
-    }
+    forward_store!(inner: capabilities merge_operator tables table_exists configure_table set_purge sync flush compact compact_all approximate_size approximate_keys split_points load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.create_table(table, options)?;
@@ -209,14 +193,6 @@ impl KvStore for RecordStore {
             table: table.to_owned(),
         });
         Ok(())
-    }
-
-    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.inner.configure_table(table, options)
-    }
-
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        self.inner.set_purge(table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
@@ -241,38 +217,6 @@ impl KvStore for RecordStore {
         Ok(())
     }
 
-    fn sync(&self) -> Result<(), KvError> {
-        self.inner.sync()
-    }
-
-    fn flush(&self) -> Result<(), KvError> {
-        self.inner.flush()
-    }
-
-    fn compact(&self, table: &str) -> Result<(), KvError> {
-        self.inner.compact(table)
-    }
-
-    fn compact_all(
-        &self,
-        tables: &[String],
-        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<(), KvError> {
-        self.inner.compact_all(tables, done)
-    }
-
-    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        self.inner.approximate_size(table, range)
-    }
-
-    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        self.inner.approximate_keys(table)
-    }
-
-    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
-        self.inner.split_points(table, range, parts)
-    }
-
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
         let inner = self.inner.sorted_writer(table)?;
         Ok(Box::new(RecordWriter {
@@ -282,55 +226,11 @@ impl KvStore for RecordStore {
         }))
     }
 
-    fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
-        self.inner.load_files()
-    }
-
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
         let tables = loads.iter().map(|(table, _)| table.clone()).collect();
         self.inner.ingest(loads)?;
         self.log.note(Operation::Ingest { tables });
         Ok(())
-    }
-
-    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
-        self.inner.make_room(tables)
-    }
-
-    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.abandon_files(files)
-    }
-
-    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
-        self.inner.is_abandoned(file)
-    }
-
-    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_files(files)
-    }
-
-    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.inner.discard_stray_files(keep)
-    }
-
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        self.inner.table_usage(table)
-    }
-
-    fn usage(&self) -> Result<StoreUsage, KvError> {
-        self.inner.usage()
-    }
-
-    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
-        self.inner.backup(directory)
-    }
-
-    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
-        self.inner.checkpoint(directory)
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        self.inner.close()
     }
 }
 

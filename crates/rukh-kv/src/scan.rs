@@ -1,6 +1,6 @@
 //! What to read: key ranges under a masked compare; and what reading it took.
 
-use rukh_keys::{KeyRange, MaskedCompare};
+use rukh_keys::{KeyRange, MaskedCompare, ScanCounters};
 use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -124,6 +124,19 @@ pub struct ScanStats {
     pub masked_misses: u64,
     /// Bytes of keys and values shown.
     pub bytes_read: u64,
+}
+
+impl From<ScanStats> for ScanCounters {
+    fn from(stats: ScanStats) -> Self {
+        ScanCounters {
+            ranges: stats.ranges,
+            seeks: stats.seeks,
+            keys_examined: stats.keys_examined,
+            masked_misses: stats.masked_misses,
+            bytes_read: stats.bytes_read,
+            ..ScanCounters::default()
+        }
+    }
 }
 
 impl AddAssign for ScanStats {

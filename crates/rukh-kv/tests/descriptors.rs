@@ -8,36 +8,20 @@
 
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvError, KvStore, RocksOptions, RocksStore, ScanSpec, TableOptions, WriteBatch};
-use std::fs::File;
 use std::path::Path;
-use std::process::Command;
+
+#[path = "../../../tests/few_descriptors.rs"]
+mod few_descriptors;
+
+use few_descriptors::{take_all_but, with_few_descriptors};
 
 /// The directory that the child works in.
 const DIRECTORY: &str = "RUKH_KV_DESCRIPTORS";
 const TEST: &str = "a_store_writes_on_once_there_are_descriptors";
-/// Descriptors of the child.
-const LIMIT: usize = 256;
 
 #[test]
 fn a_store_writes_on_once_there_are_descriptors() {
-    if let Some(directory) = std::env::var_os(DIRECTORY) {
-        return live(Path::new(&directory));
-    }
-    let place = tempfile::tempdir().unwrap();
-    let output = Command::new("sh")
-        .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$@\""), "sh"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture"])
-        .env(DIRECTORY, place.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}\n{errors}");
-}
-
-fn take_all() -> Vec<File> {
-    std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
+    with_few_descriptors(TEST, DIRECTORY, live);
 }
 
 fn put(store: &dyn KvStore, table: &str, key: u32) -> Result<(), KvError> {
@@ -53,7 +37,7 @@ fn keys(store: &dyn KvStore, table: &str) -> u64 {
 
 /// Makes a flush fail for lack of descriptors.
 fn stop(store: &dyn KvStore) {
-    let taken = take_all();
+    let taken = take_all_but(0);
     let refused = store.flush();
     assert!(
         matches!(refused, Err(KvError::TooManyFiles { .. })),

@@ -12,7 +12,7 @@ use crate::clients::authentication::authenticate;
 use crate::clients::backends::OfServer;
 use crate::clients::registry::{Registry, Slot};
 use crate::clients::shared::{Server, is_loopback};
-use crate::clients::startup::{Start, StartError, read_start, welcome};
+use crate::clients::startup::{LoginError, Start, read_start, welcome};
 use crate::clients::timeouts::Timeouts;
 use crate::protocol::messages::{self, Severity};
 use crate::protocol::wire::{FAREWELL, STARTUP_BYTES_MAX, Socket, Wire, WireError};
@@ -252,14 +252,14 @@ fn serve(server: &Arc<Server>, stream: TcpStream, place: &Place) {
             ended
         }
         Ok(None) => Ok(()),
-        Err(StartError::Refused(error)) => {
+        Err(LoginError::Refused(error)) => {
             info!(%peer, sqlstate = error.sqlstate, %error, "connection refused");
             refuse(&mut wire, &error)
         }
-        Err(StartError::Wire(WireError::Protocol(message))) => {
+        Err(LoginError::Wire(WireError::Protocol(message))) => {
             refuse(&mut wire, &Error::statement("08P01", message))
         }
-        Err(StartError::Wire(error)) => Err(error),
+        Err(LoginError::Wire(error)) => Err(error),
     };
     if let Err(error) = ended {
         debug!(%peer, %error, "connection lost");
@@ -273,7 +273,7 @@ fn refuse(wire: &mut Wire, error: &Error) -> Result<(), WireError> {
 }
 
 /// Reads from a client that has no place: it is refused, unless it only wants a statement cancelled.
-fn turn_away<T>(server: &Arc<Server>, wire: &mut Wire) -> Result<Option<T>, StartError> {
+fn turn_away<T>(server: &Arc<Server>, wire: &mut Wire) -> Result<Option<T>, LoginError> {
     let wait = server.config.authentication_timeout().min(TURNED_AWAY_WAIT);
     wire.set_log_in_by(Some(Instant::now() + wait))?;
     match read_start(wire, server)? {
@@ -288,7 +288,7 @@ fn log_in<'s>(
     wire: &mut Wire,
     socket: &Socket,
     peer: SocketAddr,
-) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, StartError> {
+) -> Result<Option<(Connection, Registered<'s>, Vec<Notice>)>, LoginError> {
     wire.set_log_in_by(Some(Instant::now() + server.config.authentication_timeout()))?;
     let request = match read_start(wire, server)? {
         Start::Session(request) => request,

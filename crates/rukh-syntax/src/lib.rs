@@ -26,7 +26,7 @@ mod text;
 mod tree;
 
 pub use error::StatementError;
-pub use nodes::{Respell, Tree, Walk, WalkMut, make};
+pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make};
 pub use read::{data_type, parse, parse_expression, parse_object_name, serializable};
 pub use sqlparser;
 pub use text::{

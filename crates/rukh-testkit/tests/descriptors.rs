@@ -5,45 +5,26 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::fs::File;
 use std::path::Path;
-use std::process::Command;
 
 use rukh::{Database, Error, ErrorKind};
 use rukh_testkit::client::Client;
 
+#[path = "../../../tests/few_descriptors.rs"]
+mod few_descriptors;
+
+use few_descriptors::{take_all_but, with_few_descriptors};
+
 /// The directory that the child works in.
 const DIRECTORY: &str = "RUKH_DESCRIPTORS";
 const TEST: &str = "used_up_descriptors_refuse_and_pass";
-/// Descriptors of the child.
-const LIMIT: usize = 256;
 
 #[test]
 fn used_up_descriptors_refuse_and_pass() {
-    if let Some(directory) = std::env::var_os(DIRECTORY) {
-        return live(Path::new(&directory));
+    if let Some(text) = with_few_descriptors(TEST, DIRECTORY, live) {
+        let line = text.lines().find(|line| line.starts_with("descriptors:"));
+        println!("{}", line.expect("the child has run the test"));
     }
-    let place = tempfile::tempdir().unwrap();
-    let output = Command::new("sh")
-        .args(["-c", &format!("ulimit -n {LIMIT} && exec \"$@\""), "sh"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", TEST, "--nocapture"])
-        .env(DIRECTORY, place.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}\n{errors}");
-    let line = text.lines().find(|line| line.starts_with("descriptors:"));
-    println!("{}", line.expect("the child has run the test"));
-}
-
-/// Takes all descriptors that there are, but so many.
-fn take_all_but(left: usize) -> Vec<File> {
-    let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
-    assert!(taken.len() < LIMIT && taken.len() > left, "{}", taken.len());
-    taken.truncate(taken.len() - left);
-    taken
 }
 
 fn refused(error: &Error, sql: &str) {

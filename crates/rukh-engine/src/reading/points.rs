@@ -1,6 +1,6 @@
 //! Ranges that hold one row key each: read by gets, which are cheaper than seeks.
 
-use crate::storage::counters::ScanCounters;
+use rukh_keys::ScanCounters;
 use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, prefix_successor};
 
 /// Row keys to be read, in order.

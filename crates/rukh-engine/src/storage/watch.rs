@@ -9,14 +9,9 @@
 //! which all later ones are of other tables, has the table in the state that this write left.
 
 use parking_lot::{Mutex, RwLock};
-use rukh_keys::KeyRange;
-use rukh_kv::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch,
-};
+use rukh_kv::forward_store;
+use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, LoadFile, TableName, TableOptions, WriteBatch};
 use std::collections::HashMap;
-use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -191,33 +186,11 @@ fn is_of_blocks(table: &str) -> bool {
 }
 
 impl KvStore for WatchedStore {
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn merge_operator(&self) -> Option<Arc<dyn MergeOperator>> {
-        self.store.merge_operator()
-    }
-
-    fn tables(&self) -> Vec<String> {
-        self.store.tables()
-    }
-
-    fn table_exists(&self, table: &str) -> bool {
-        self.store.table_exists(table)
-    }
+    forward_store!(store: capabilities merge_operator tables table_exists configure_table set_purge sync flush compact compact_all approximate_size approximate_keys split_points sorted_writer load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         let _counting = self.counting(std::iter::once(table));
         self.store.create_table(table, options)
-    }
-
-    fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
-        self.store.configure_table(table, options)
-    }
-
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        self.store.set_purge(table, purge)
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
@@ -240,90 +213,10 @@ impl KvStore for WatchedStore {
         self.store.write(batch, durability)
     }
 
-    fn sync(&self) -> Result<(), KvError> {
-        self.store.sync()
-    }
-
-    fn flush(&self) -> Result<(), KvError> {
-        self.store.flush()
-    }
-
-    fn compact(&self, table: &str) -> Result<(), KvError> {
-        self.store.compact(table)
-    }
-
-    fn compact_all(
-        &self,
-        tables: &[String],
-        done: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> Result<(), KvError> {
-        self.store.compact_all(tables, done)
-    }
-
-    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        self.store.approximate_size(table, range)
-    }
-
-    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        self.store.approximate_keys(table)
-    }
-
-    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
-        self.store.split_points(table, range, parts)
-    }
-
-    fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
-        self.store.sorted_writer(table)
-    }
-
-    fn load_files(&self) -> Result<Vec<LoadFile>, KvError> {
-        self.store.load_files()
-    }
-
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
         let tables: Vec<String> = loads.iter().map(|(table, _)| table.to_string()).collect();
         let _counting = self.counting(tables.iter().map(String::as_str));
         self.store.ingest(loads)
-    }
-
-    fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
-        self.store.make_room(tables)
-    }
-
-    fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.store.abandon_files(files)
-    }
-
-    fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError> {
-        self.store.is_abandoned(file)
-    }
-
-    fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError> {
-        self.store.discard_files(files)
-    }
-
-    fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
-        self.store.discard_stray_files(keep)
-    }
-
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        self.store.table_usage(table)
-    }
-
-    fn usage(&self) -> Result<StoreUsage, KvError> {
-        self.store.usage()
-    }
-
-    fn backup(&self, directory: &Path) -> Result<Backup, KvError> {
-        self.store.backup(directory)
-    }
-
-    fn checkpoint(&self, directory: &Path) -> Result<(), KvError> {
-        self.store.checkpoint(directory)
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        self.store.close()
     }
 }
 

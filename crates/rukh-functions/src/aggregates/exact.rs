@@ -25,8 +25,8 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
-    Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
+    Volatility,
 };
 use num_bigint::BigInt;
 use rukh_error::SqlError;
@@ -39,6 +39,7 @@ use crate::functions::common::undefined::undefined_function;
 use crate::numbers::Number;
 use crate::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS};
 use crate::types::arrow_type;
+use crate::usual::as_usual;
 
 /// Returns the aggregates in the place of those of floats.
 pub fn aggregates(of_floats: Vec<Arc<AggregateUDF>>) -> Vec<Arc<AggregateUDF>> {
@@ -189,13 +190,7 @@ struct Exact {
 }
 
 impl AggregateUDFImpl for Exact {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
+    as_usual!(name aliases set_monotonicity);
 
     fn signature(&self) -> &Signature {
         &self.signature
@@ -305,10 +300,6 @@ impl AggregateUDFImpl for Exact {
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Insensitive
-    }
-
-    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
-        self.usual.inner().set_monotonicity(ty)
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {

@@ -26,10 +26,10 @@ use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
-    Signature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
+    Volatility,
 };
 use rukh_keys::ValueError;
 
@@ -39,6 +39,7 @@ use crate::aggregates::recomputed::Recomputed;
 use crate::forms::intervals::INTERVAL;
 use crate::functions::common::undefined::undefined_function;
 use crate::signatures::overloaded::INT8_DIGITS;
+use crate::usual::as_usual;
 use rukh_error::SqlError;
 
 /// Returns the aggregate that replaces DataFusion's.
@@ -79,9 +80,7 @@ fn are_reals(fields: &[FieldRef]) -> bool {
 }
 
 impl AggregateUDFImpl for Sum {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
+    as_usual!(name order_sensitivity set_monotonicity);
 
     fn signature(&self) -> &Signature {
         &self.signature
@@ -202,16 +201,8 @@ impl AggregateUDFImpl for Sum {
         }
     }
 
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.usual.order_sensitivity()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
-    }
-
-    fn set_monotonicity(&self, ty: &ArrowType) -> SetMonotonicity {
-        self.usual.inner().set_monotonicity(ty)
     }
 }
 

@@ -6,7 +6,9 @@ use rukh_catalog::ColumnId;
 use rukh_keys::{KeyLayout, KeyRange, MaskedCompare, Span};
 
 use crate::bounds::masked::MaskedTest;
+use crate::bounds::ranges::Placed;
 use crate::inputs::query::{OrderKey, Source};
+use crate::inputs::target::Target;
 use crate::plans::columnar::ColumnarRead;
 use crate::plans::cost::Estimate;
 
@@ -95,6 +97,32 @@ pub struct AccessPath {
 }
 
 impl AccessPath {
+    /// A path that gives all columns of the rows of some keys, in no order, with nothing left to check.
+    pub(crate) fn new(target: &Target, kind: ScanKind, placed: Placed, estimate: Estimate) -> Self {
+        AccessPath {
+            source: target.source,
+            kind,
+            layout: target.layout.clone(),
+            spans: placed.spans,
+            buckets: placed.buckets,
+            ranges: placed.ranges,
+            masked: MaskedCompare::default(),
+            masked_tests: Vec::new(),
+            residual_index: Vec::new(),
+            residual: Vec::new(),
+            covering: true,
+            lookup_columns: Vec::new(),
+            reverse: false,
+            order: Vec::new(),
+            ordered: true,
+            loose: None,
+            merge: None,
+            within: None,
+            estimate,
+            columnar: None,
+        }
+    }
+
     /// Returns how keys are read as EXPLAIN writes it.
     pub fn kind_name(&self) -> &'static str {
         match self.loose {

@@ -211,12 +211,6 @@ fn assemble(
     };
     let estimate = estimate(query, knowledge, &shape);
     AccessPath {
-        source: target.source,
-        kind,
-        layout: target.layout.clone(),
-        spans: placed.spans,
-        buckets: placed.buckets,
-        ranges: placed.ranges,
         masked: masks.compare,
         masked_tests: masks.tests,
         residual_index: checks.residual_index,
@@ -226,11 +220,7 @@ fn assemble(
         reverse: order.reverse,
         order: order.delivered,
         ordered: order.satisfied,
-        loose: None,
-        merge: None,
-        within: None,
-        estimate,
-        columnar: None,
+        ..AccessPath::new(target, kind, placed, estimate)
     }
 }
 
@@ -314,26 +304,12 @@ fn assemble_columnar(
         estimate.cost += BATCHES;
     }
     Some(AccessPath {
-        source: target.source,
-        kind,
-        layout: target.layout.clone(),
-        spans: placed.spans,
-        buckets: placed.buckets,
-        ranges: placed.ranges,
-        masked: masks.compare,
-        masked_tests: masks.tests,
-        residual_index: Vec::new(),
         residual,
-        covering: true,
-        lookup_columns: Vec::new(),
         reverse: order.reverse,
         order: order.delivered,
         ordered: order.satisfied,
-        loose: None,
-        merge: None,
-        within: None,
-        estimate,
         columnar: Some(read),
+        ..AccessPath::new(target, kind, placed, estimate)
     })
 }
 

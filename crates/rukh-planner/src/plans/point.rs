@@ -15,8 +15,9 @@
 //! column, a value that the column cannot have, a hash in the key: `None`, and the general way is
 //! taken.
 
-use rukh_keys::{DataType, Datum, MaskedCompare, Span};
+use rukh_keys::{DataType, Datum, Span};
 
+use crate::bounds::ranges::Placed;
 use crate::conditions::boxes::Boxes;
 use crate::conditions::domain::{as_point, place};
 use crate::conditions::lower::lower;
@@ -52,27 +53,15 @@ pub(crate) fn point_path(query: &Query<'_>, target: &Target) -> Option<AccessPat
     if range.is_empty() {
         return None;
     }
-    Some(AccessPath {
-        source: target.source,
-        kind: ScanKind::PointLookup,
-        layout: target.layout.clone(),
+    let placed = Placed {
         spans: vec![span],
         buckets: bucket.map(|bucket| vec![bucket]),
         ranges: vec![range],
-        masked: MaskedCompare::default(),
-        masked_tests: Vec::new(),
-        residual_index: Vec::new(),
+    };
+    let estimate = Reading::single_key(named.share).estimate(query);
+    Some(AccessPath {
         residual: named.residual,
-        covering: true,
-        lookup_columns: Vec::new(),
-        reverse: false,
-        order: Vec::new(),
-        ordered: true,
-        loose: None,
-        merge: None,
-        within: None,
-        estimate: Reading::single_key(named.share).estimate(query),
-        columnar: None,
+        ..AccessPath::new(target, ScanKind::PointLookup, placed, estimate)
     })
 }
 

@@ -23,7 +23,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use rukh_catalog::KeyElement;
-use rukh_keys::SortOrder;
+use rukh_keys::{ScanCounters, SortOrder};
 
 use crate::inputs::query::{OrderKey, Query, Source};
 use crate::plans::access::Merge;
@@ -37,28 +37,8 @@ const RANGES_SHOWN: usize = 8;
 /// What running a path did, for EXPLAIN ANALYZE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Actuals {
-    /// Ranges read.
-    pub ranges: u64,
-    /// Times that iterators were positioned.
-    pub seeks: u64,
-    /// Keys that iterators visited; lookups are counted apart.
-    pub keys_examined: u64,
-    /// Keys that masked compares refused.
-    pub masked_misses: u64,
-    /// Rows fetched from the table.
-    pub lookups: u64,
-    /// Rows delivered.
-    pub rows: u64,
-    /// Bytes of keys and values read.
-    pub bytes_read: u64,
-    /// Blocks of a columnar index looked into.
-    pub blocks_read: u64,
-    /// Blocks ruled out by what is known of their columns.
-    pub blocks_pruned: u64,
-    /// Blocks whose heads gave totals in place of their rows.
-    pub blocks_told: u64,
-    /// Changes read beside blocks.
-    pub delta_rows: u64,
+    /// What was read.
+    pub counters: ScanCounters,
     /// Time that reading took, of all threads together.
     pub elapsed: Duration,
 }
@@ -152,7 +132,7 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
     if let Some(actuals) = actuals {
         line("actual", &actual_text(actuals));
         if path.columnar.is_some() {
-            line("blocks", &blocks_text(actuals));
+            line("blocks", &blocks_text(&actuals.counters));
         }
         line(
             "time",
@@ -334,14 +314,14 @@ fn columns_text(query: &Query<'_>, read: &ColumnarRead) -> String {
     }
 }
 
-fn blocks_text(actuals: &Actuals) -> String {
-    let told = match actuals.blocks_told {
+fn blocks_text(counters: &ScanCounters) -> String {
+    let told = match counters.blocks_told {
         0 => String::new(),
         told => format!("{told} told, "),
     };
     format!(
         "{} read, {} pruned, {told}{} delta rows",
-        actuals.blocks_read, actuals.blocks_pruned, actuals.delta_rows
+        counters.blocks_read, counters.blocks_pruned, counters.delta_rows
     )
 }
 
@@ -390,7 +370,7 @@ pub(crate) fn estimate_text(path: &AccessPath) -> String {
 
 /// Writes what running a path did, as the line `actual` does.
 pub fn actual_text(actuals: &Actuals) -> String {
-    let Actuals {
+    let ScanCounters {
         ranges,
         seeks,
         keys_examined,
@@ -399,7 +379,7 @@ pub fn actual_text(actuals: &Actuals) -> String {
         rows,
         bytes_read,
         ..
-    } = actuals;
+    } = &actuals.counters;
     format!(
         "{ranges} ranges, {seeks} seeks, {keys_examined} keys examined, {masked_misses} masked misses, \
          {lookups} lookups, {rows} rows, {bytes_read} bytes"

@@ -142,18 +142,19 @@ pub(crate) fn estimate(path: &AccessPath) -> Value {
 }
 
 fn actual(actuals: &Actuals) -> Value {
+    let counters = &actuals.counters;
     json!({
-        "ranges": actuals.ranges,
-        "seeks": actuals.seeks,
-        "keys_examined": actuals.keys_examined,
-        "masked_misses": actuals.masked_misses,
-        "lookups": actuals.lookups,
-        "rows": actuals.rows,
-        "bytes_read": actuals.bytes_read,
-        "blocks_read": actuals.blocks_read,
-        "blocks_pruned": actuals.blocks_pruned,
-        "blocks_told": actuals.blocks_told,
-        "delta_rows": actuals.delta_rows,
+        "ranges": counters.ranges,
+        "seeks": counters.seeks,
+        "keys_examined": counters.keys_examined,
+        "masked_misses": counters.masked_misses,
+        "lookups": counters.lookups,
+        "rows": counters.rows,
+        "bytes_read": counters.bytes_read,
+        "blocks_read": counters.blocks_read,
+        "blocks_pruned": counters.blocks_pruned,
+        "blocks_told": counters.blocks_told,
+        "delta_rows": counters.delta_rows,
         "elapsed_us": actuals.elapsed.as_micros() as u64,
     })
 }

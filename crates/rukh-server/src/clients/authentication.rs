@@ -26,7 +26,7 @@ use rukh::scram::Verifier;
 use rukh::{Error, User};
 
 use crate::clients::shared::{Server, is_loopback};
-use crate::clients::startup::StartError;
+use crate::clients::startup::LoginError;
 use crate::protocol::wire::{Wire, WireError};
 
 const PLAIN: &str = "SCRAM-SHA-256";
@@ -42,7 +42,7 @@ pub(crate) fn authenticate(
     server: &Server,
     peer: SocketAddr,
     name: &str,
-) -> Result<Option<User>, StartError> {
+) -> Result<Option<User>, LoginError> {
     let database = server.database();
     if !database.has_users() {
         return match is_loopback(peer.ip()) {
@@ -86,7 +86,7 @@ struct First {
 }
 
 /// Exchanges the messages; returns whether the client has the password.
-fn exchange(wire: &mut Wire, server: &Server, verifier: &Verifier) -> Result<bool, StartError> {
+fn exchange(wire: &mut Wire, server: &Server, verifier: &Verifier) -> Result<bool, LoginError> {
     let binding = server.binding().filter(|_| wire.is_encrypted());
     let mut ways = vec![PLAIN.to_string()];
     if binding.is_some() {
@@ -150,7 +150,7 @@ enum Step {
     Last,
 }
 
-fn answer(wire: &mut Wire, step: Step) -> Result<PasswordMessageFamily, StartError> {
+fn answer(wire: &mut Wire, step: Step) -> Result<PasswordMessageFamily, LoginError> {
     let message = match wire.receive()? {
         Request::PasswordMessageFamily(message) => message,
         // A client that has no password leaves.
@@ -174,7 +174,7 @@ fn answer(wire: &mut Wire, step: Step) -> Result<PasswordMessageFamily, StartErr
 }
 
 /// Fails if the lengths in a client's first message are not true: pgwire trusts them.
-fn check_initial(body: &[u8]) -> Result<(), StartError> {
+fn check_initial(body: &[u8]) -> Result<(), LoginError> {
     let end = body.iter().position(|byte| *byte == 0).ok_or_else(malformed)?;
     std::str::from_utf8(&body[..end]).map_err(|_| malformed())?;
     let rest = &body[end + 1..];
@@ -187,7 +187,7 @@ fn check_initial(body: &[u8]) -> Result<(), StartError> {
 }
 
 /// Reads `n,,n=user,r=nonce`. The user is the one of the startup message.
-fn first(data: &[u8]) -> Result<First, StartError> {
+fn first(data: &[u8]) -> Result<First, LoginError> {
     let text = std::str::from_utf8(data).map_err(|_| malformed())?;
     let (bound, rest) = text.split_once(',').ok_or_else(malformed)?;
     let (identity, rest) = rest.split_once(',').ok_or_else(malformed)?;
@@ -207,6 +207,6 @@ fn first(data: &[u8]) -> Result<First, StartError> {
     })
 }
 
-fn malformed() -> StartError {
+fn malformed() -> LoginError {
     Error::statement("08P01", "malformed SCRAM message").into()
 }

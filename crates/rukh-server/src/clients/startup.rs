@@ -48,7 +48,7 @@ pub(crate) enum Start {
 }
 
 /// Reads the first messages of a connection.
-pub(crate) fn read_start(wire: &mut Wire, server: &Server) -> Result<Start, StartError> {
+pub(crate) fn read_start(wire: &mut Wire, server: &Server) -> Result<Start, LoginError> {
     loop {
         let (length, code) = wire.peek_startup()?;
         match code {
@@ -93,26 +93,26 @@ pub(crate) fn read_start(wire: &mut Wire, server: &Server) -> Result<Start, Star
 }
 
 /// Why a connection does not become a session.
-pub(crate) enum StartError {
+pub(crate) enum LoginError {
     /// The client is not to be heard, or not to be understood.
     Wire(WireError),
     /// The client is refused.
     Refused(Box<Error>),
 }
 
-impl From<WireError> for StartError {
+impl From<WireError> for LoginError {
     fn from(error: WireError) -> Self {
-        StartError::Wire(error)
+        LoginError::Wire(error)
     }
 }
 
-impl From<Error> for StartError {
+impl From<Error> for LoginError {
     fn from(error: Error) -> Self {
-        StartError::Refused(Box::new(error))
+        LoginError::Refused(Box::new(error))
     }
 }
 
-fn session_request(wire: &mut Wire, server: &Server, startup: Startup) -> Result<SessionRequest, StartError> {
+fn session_request(wire: &mut Wire, server: &Server, startup: Startup) -> Result<SessionRequest, LoginError> {
     if server.needs_tls() && !wire.is_encrypted() {
         let message = "this server takes encrypted connections only";
         return Err(Error::statement("28000", message).into());
@@ -193,7 +193,7 @@ pub(crate) fn welcome(
     slot: &Arc<Slot>,
     secret: i32,
     is_superuser: bool,
-) -> Result<Vec<Notice>, StartError> {
+) -> Result<Vec<Notice>, LoginError> {
     connection.set_client(&request.user, slot.pid);
     for (name, value) in server.config().settings() {
         connection.set(name, value)?;

@@ -103,75 +103,22 @@ pub enum RunPath {
 
 /// Totals of all scans of a statement; scans of several threads add to it.
 #[derive(Debug, Default)]
-pub(crate) struct Totals {
-    ranges: AtomicU64,
-    seeks: AtomicU64,
-    keys_examined: AtomicU64,
-    masked_misses: AtomicU64,
-    lookups: AtomicU64,
-    rows: AtomicU64,
-    bytes_read: AtomicU64,
-    blocks_read: AtomicU64,
-    blocks_pruned: AtomicU64,
-    blocks_told: AtomicU64,
-    delta_rows: AtomicU64,
-}
+pub(crate) struct Totals(Mutex<ScanCounters>);
 
 impl Totals {
-    /// Adds what one scan counted.
+    /// Adds what one scan counted, but for its rows: not all of them reach the client.
     pub(crate) fn add(&self, scan: &ScanCounters) {
-        self.ranges.fetch_add(scan.ranges, Ordering::Relaxed);
-        self.seeks.fetch_add(scan.seeks, Ordering::Relaxed);
-        self.keys_examined
-            .fetch_add(scan.keys_examined, Ordering::Relaxed);
-        self.masked_misses
-            .fetch_add(scan.masked_misses, Ordering::Relaxed);
-        self.lookups.fetch_add(scan.lookups, Ordering::Relaxed);
-        self.bytes_read.fetch_add(scan.bytes_read, Ordering::Relaxed);
-        self.blocks_read.fetch_add(scan.blocks_read, Ordering::Relaxed);
-        self.blocks_pruned
-            .fetch_add(scan.blocks_pruned, Ordering::Relaxed);
-        self.blocks_told.fetch_add(scan.blocks_told, Ordering::Relaxed);
-        self.delta_rows.fetch_add(scan.delta_rows, Ordering::Relaxed);
+        *self.0.lock() += ScanCounters { rows: 0, ..*scan };
     }
 
     /// Adds rows given to the client.
     pub(crate) fn add_rows(&self, rows: u64) {
-        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.0.lock().rows += rows;
     }
 
     /// Returns the totals so far.
     pub(crate) fn load(&self) -> ScanCounters {
-        ScanCounters {
-            ranges: self.ranges.load(Ordering::Relaxed),
-            seeks: self.seeks.load(Ordering::Relaxed),
-            keys_examined: self.keys_examined.load(Ordering::Relaxed),
-            masked_misses: self.masked_misses.load(Ordering::Relaxed),
-            lookups: self.lookups.load(Ordering::Relaxed),
-            rows: self.rows.load(Ordering::Relaxed),
-            bytes_read: self.bytes_read.load(Ordering::Relaxed),
-            blocks_read: self.blocks_read.load(Ordering::Relaxed),
-            blocks_pruned: self.blocks_pruned.load(Ordering::Relaxed),
-            blocks_told: self.blocks_told.load(Ordering::Relaxed),
-            delta_rows: self.delta_rows.load(Ordering::Relaxed),
-        }
-    }
-}
-
-/// Returns what was counted between two readings of one scan's counters.
-pub(crate) fn counted_since(now: &ScanCounters, before: &ScanCounters) -> ScanCounters {
-    ScanCounters {
-        ranges: now.ranges - before.ranges,
-        seeks: now.seeks - before.seeks,
-        keys_examined: now.keys_examined - before.keys_examined,
-        masked_misses: now.masked_misses - before.masked_misses,
-        lookups: now.lookups - before.lookups,
-        rows: now.rows - before.rows,
-        bytes_read: now.bytes_read - before.bytes_read,
-        blocks_read: now.blocks_read - before.blocks_read,
-        blocks_pruned: now.blocks_pruned - before.blocks_pruned,
-        blocks_told: now.blocks_told - before.blocks_told,
-        delta_rows: now.delta_rows - before.delta_rows,
+        *self.0.lock()
     }
 }
 
@@ -191,7 +138,7 @@ pub struct QueryStats {
 /// What one part of a direct plan did.
 #[derive(Debug, Default)]
 struct PartStats {
-    counters: Totals,
+    counters: ScanCounters,
     elapsed: Duration,
 }
 
@@ -276,8 +223,7 @@ impl StatementContext {
         let mut parts = self.parts.lock();
         let known = parts.len().max(at + 1);
         parts.resize_with(known, PartStats::default);
-        parts[at].counters.add(counters);
-        parts[at].counters.add_rows(counters.rows);
+        parts[at].counters += *counters;
         parts[at].elapsed += elapsed;
     }
 
@@ -286,7 +232,7 @@ impl StatementContext {
         let parts = self.parts.lock();
         parts
             .get(at)
-            .map_or_else(Default::default, |part| (part.counters.load(), part.elapsed))
+            .map_or_else(Default::default, |part| (part.counters, part.elapsed))
     }
 
     /// Marks the end of planning.

@@ -1,7 +1,6 @@
 //! Plans as text and JSON: what EXPLAIN and the log of slow statements print of a query's access paths and operators.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use rukh_planner::{
@@ -107,7 +106,7 @@ pub(crate) fn direct_node(
             1 => (context.totals.load(), context.elapsed()),
             _ => context.part(at),
         };
-        options.analyze.then(|| actuals_of(&counters, elapsed))
+        options.analyze.then_some(Actuals { counters, elapsed })
     };
     let node = |(at, one): (usize, &Chosen)| {
         let actuals = actuals(at);
@@ -148,7 +147,7 @@ fn union_node(
             wanted: plan.wanted(&arm.conjuncts, None),
             conditions: &conditions,
             path: &arm.path,
-            actuals: options.analyze.then(|| actuals_of(&counters, elapsed)),
+            actuals: options.analyze.then_some(Actuals { counters, elapsed }),
         };
         scan_node(&scan, context, options)
     };
@@ -207,7 +206,10 @@ pub(crate) fn physical_node(
             conditions: exec.conditions(),
             wanted: exec.wanted(),
             path: exec.path(),
-            actuals: options.analyze.then(|| actuals_of(&exec.counters(), exec.busy())),
+            actuals: options.analyze.then(|| Actuals {
+                counters: exec.counters(),
+                elapsed: exec.busy(),
+            }),
         };
         let mut node = scan_node(&scan, context, options);
         tell_first(&mut node, exec);
@@ -284,7 +286,10 @@ fn lookup_node(join: &LookupJoinExec, context: &StatementContext, options: Expla
     let hints = one.conditions.hints(context);
     let wanted = one.wanted(scan);
     let query = one.conditions.query(&wanted, &hints, &statistics);
-    let actuals = options.analyze.then(|| actuals_of(&scan.counters(), scan.busy()));
+    let actuals = options.analyze.then(|| Actuals {
+        counters: scan.counters(),
+        elapsed: scan.busy(),
+    });
     let text = explain_lookup_text(&query, &one.path, &keys, actuals.as_ref());
     let mut json = explain_json(&query, &one.path, actuals.as_ref());
     if let Some(members) = json.as_object_mut() {
@@ -347,21 +352,4 @@ fn words(name: &str) -> String {
         text.extend(c.to_lowercase());
     }
     text
-}
-
-fn actuals_of(counters: &rukh_engine::ScanCounters, elapsed: Duration) -> Actuals {
-    Actuals {
-        ranges: counters.ranges,
-        seeks: counters.seeks,
-        keys_examined: counters.keys_examined,
-        masked_misses: counters.masked_misses,
-        lookups: counters.lookups,
-        rows: counters.rows,
-        bytes_read: counters.bytes_read,
-        blocks_read: counters.blocks_read,
-        blocks_pruned: counters.blocks_pruned,
-        blocks_told: counters.blocks_told,
-        delta_rows: counters.delta_rows,
-        elapsed,
-    }
 }

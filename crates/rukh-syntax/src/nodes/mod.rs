@@ -3,7 +3,9 @@
 pub(crate) mod depth;
 pub mod make;
 mod respell;
+mod sides;
 mod walk;
 
 pub use respell::Respell;
+pub use sides::{each_side, each_side_mut};
 pub use walk::{Tree, Walk, WalkMut};

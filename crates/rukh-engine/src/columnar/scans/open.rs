@@ -102,29 +102,43 @@ impl Blocks {
 }
 
 impl Block {
-    /// Makes a block of its head, with nothing read.
-    pub(crate) fn new(head: &Head<'_>, first_key: &[u8]) -> Self {
+    /// A block of so many rows, with nothing read.
+    fn unread(keys: [&[u8]; 2], rows: usize, stored: Numbers, reader: Reader) -> Self {
+        let [first_key, last_key] = keys;
         Block {
             first_key: first_key.to_vec(),
-            last_key: head.last_key.to_vec(),
-            rows: head.rows,
+            last_key: last_key.to_vec(),
+            rows,
             nth: 0,
-            stored: head.numbers(),
-            parts: head.parts.clone(),
+            stored,
+            parts: None,
             alive: true,
             bests: Vec::new(),
             counted: false,
             summary: None,
             mask: None,
-            left: head.rows,
+            left: rows,
             open: Vec::new(),
             filtered: Vec::new(),
             read: Vec::new(),
             kept: None,
-            reader: Reader::Rows,
+            reader,
             next: 0,
-            end: head.rows,
+            end: rows,
             placed: false,
+        }
+    }
+
+    /// Makes a block of its head, with nothing read.
+    pub(crate) fn new(head: &Head<'_>, first_key: &[u8]) -> Self {
+        Block {
+            parts: head.parts.clone(),
+            ..Block::unread(
+                [first_key, head.last_key],
+                head.rows,
+                head.numbers(),
+                Reader::Rows,
+            )
         }
     }
 
@@ -137,52 +151,28 @@ impl Block {
     /// Makes a block of its head for a scan, with nothing read; its columns are kept where there is room, and those taken that are.
     pub(crate) fn of_scan(head: &BlockHead, kept: Option<(Arc<KeptBlocks>, Arc<KeptBlock>)>) -> Self {
         Block {
-            first_key: head.first_key().to_vec(),
-            last_key: head.last_key().to_vec(),
-            rows: head.rows,
-            nth: 0,
-            stored: head.numbers,
             parts: head.parts.clone(),
-            alive: true,
-            bests: Vec::new(),
-            counted: false,
-            summary: None,
-            mask: None,
-            left: head.rows,
-            open: Vec::new(),
-            filtered: Vec::new(),
-            read: Vec::new(),
             kept,
-            reader: Reader::Scan,
-            next: 0,
-            end: head.rows,
-            placed: false,
+            ..Block::unread(
+                [head.first_key(), head.last_key()],
+                head.rows,
+                head.numbers,
+                Reader::Scan,
+            )
         }
     }
 
     /// Makes a block of what is kept of it.
     pub(crate) fn of_kept(kept: &Arc<KeptBlocks>, block: Arc<KeptBlock>) -> Self {
         Block {
-            first_key: block.first_key.clone(),
-            last_key: block.last_key.clone(),
-            rows: block.rows,
-            nth: 0,
-            stored: block.numbers,
             parts: block.parts.clone(),
-            alive: true,
-            bests: Vec::new(),
-            counted: false,
-            summary: None,
-            mask: None,
-            left: block.rows,
-            open: Vec::new(),
-            filtered: Vec::new(),
-            read: Vec::new(),
-            next: 0,
-            end: block.rows,
-            placed: false,
-            kept: Some((kept.clone(), block)),
-            reader: Reader::Rows,
+            kept: Some((kept.clone(), block.clone())),
+            ..Block::unread(
+                [&block.first_key, &block.last_key],
+                block.rows,
+                block.numbers,
+                Reader::Rows,
+            )
         }
     }
 

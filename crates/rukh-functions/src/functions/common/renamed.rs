@@ -5,13 +5,14 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_keys::DataType;
 
 use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use crate::types::{TYPE_KEY, arrow_type, data_type_of};
+use crate::usual::as_usual;
 
 /// Returns a function under another name.
 pub fn renamed(usual: Arc<ScalarUDF>, name: &'static str) -> Arc<ScalarUDF> {
@@ -47,20 +48,10 @@ struct Renamed {
 }
 
 impl ScalarUDFImpl for Renamed {
+    as_usual!(signature coerce_types return_type is_strict);
+
     fn name(&self) -> &str {
         self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.usual.return_type(types)
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
@@ -73,10 +64,6 @@ impl ScalarUDFImpl for Renamed {
             }
             _ => field,
         })
-    }
-
-    fn is_strict(&self) -> bool {
-        self.usual.inner().is_strict()
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {

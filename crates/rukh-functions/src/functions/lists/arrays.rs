@@ -31,6 +31,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 
 use crate::functions::common::undefined::undefined_function;
+use crate::usual::as_usual;
 
 /// `x || NULL` and `NULL || x`: x if it is an array, else NULL.
 pub const BESIDE_NULL: &str = "beside_null";
@@ -152,17 +153,7 @@ struct Elementwise {
 }
 
 impl ScalarUDFImpl for Elementwise {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
+    as_usual!(name aliases signature);
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types {

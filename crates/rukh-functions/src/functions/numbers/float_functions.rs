@@ -22,14 +22,14 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Float32Type,
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
-use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
 };
 use datafusion::scalar::ScalarValue;
 use rukh_keys::ValueError;
 
 use crate::functions::numbers::arithmetic::{FloatType, without_signs};
+use crate::usual::as_usual;
 use rukh_error::SqlError;
 
 /// Returns the functions that replace DataFusion's.
@@ -72,25 +72,7 @@ struct FloatFunction {
 }
 
 impl ScalarUDFImpl for FloatFunction {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
-
-    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.usual.return_type(types)
-    }
+    as_usual!(name aliases signature coerce_types return_type output_ordering);
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
         self.usual.return_field_from_args(arguments)
@@ -102,10 +84,6 @@ impl ScalarUDFImpl for FloatFunction {
             return Ok(ExprSimplifyResult::Original(arguments));
         }
         self.usual.simplify(arguments, info)
-    }
-
-    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
-        self.usual.output_ordering(input)
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {

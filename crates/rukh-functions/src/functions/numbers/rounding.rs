@@ -31,6 +31,7 @@ use rukh_keys::ValueError;
 use crate::forms::numerics::beside_nan;
 use crate::functions::common::undefined::undefined_function;
 use crate::types::data_type_of_arrow;
+use crate::usual::as_usual;
 use rukh_error::SqlError;
 
 /// Returns `round`, which gives floats to [`round_half_to_even`] and all else to DataFusion.
@@ -145,35 +146,13 @@ impl Whole {
 }
 
 impl ScalarUDFImpl for Whole {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.usual.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
-    }
+    as_usual!(name aliases signature coerce_types is_strict output_ordering);
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         match types.first().and_then(|ty| self.roomy(ty)) {
             Some(roomy) => Ok(roomy),
             None => self.usual.return_type(types),
         }
-    }
-
-    fn is_strict(&self) -> bool {
-        self.usual.inner().is_strict()
-    }
-
-    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
-        self.usual.output_ordering(input)
     }
 
     /// Of decimals it would compare the argument with bounds of the result's type.

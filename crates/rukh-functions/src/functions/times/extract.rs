@@ -27,7 +27,6 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::datetime;
-use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -38,6 +37,7 @@ use rukh_keys::{DAY_MICROS, DataType, Interval, NUMERIC_HALF, civil_from_days};
 use crate::forms::intervals::interval_of;
 use crate::functions::common::undefined::undefined_function;
 use crate::types::{arrow_type, data_type_of_arrow, postgres_name};
+use crate::usual::as_usual;
 
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
@@ -199,20 +199,10 @@ fn name_of(value: Option<&ScalarValue>) -> Option<&str> {
 }
 
 impl ScalarUDFImpl for DatePart {
-    fn name(&self) -> &str {
-        self.usual.name()
-    }
+    as_usual!(name signature coerce_types output_ordering);
 
     fn aliases(&self) -> &[String] {
         &self.aliases
-    }
-
-    fn signature(&self) -> &Signature {
-        self.usual.signature()
-    }
-
-    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        self.usual.coerce_types(types)
     }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
@@ -234,10 +224,6 @@ impl ScalarUDFImpl for DatePart {
             Some(made) => Ok(Arc::new(Field::new(self.name(), made.ty(), true))),
             None => self.usual.return_field_from_args(arguments),
         }
-    }
-
-    fn output_ordering(&self, input: &[ExprProperties]) -> DataFusionResult<SortProperties> {
-        self.usual.output_ordering(input)
     }
 
     fn invoke_with_args(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {

@@ -23,7 +23,7 @@ use rukh_syntax::make::{self, call, query_of};
 use rukh_syntax::sqlparser::ast::{
     self, ExactNumberInfo, Expr, Ident, Query, SelectItem, SetExpr, Value, Visitor, VisitorMut, With,
 };
-use rukh_syntax::{Walk, WalkMut};
+use rukh_syntax::{Walk, WalkMut, each_side};
 
 use crate::bind::names::short_aliases::joined_with;
 use crate::bind::spelling::integer_literals;
@@ -101,17 +101,6 @@ fn is_literal(expr: &Expr) -> bool {
         Expr::Nested(inner) => is_literal(inner),
         Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
         _ => false,
-    }
-}
-
-/// Calls `visit` with the sides of a set operation that are none themselves, from the left.
-fn each_side<'b>(body: &'b SetExpr, visit: &mut dyn FnMut(&'b SetExpr)) {
-    match body {
-        SetExpr::SetOperation { left, right, .. } => {
-            each_side(left, visit);
-            each_side(right, visit);
-        }
-        side => visit(side),
     }
 }
 

@@ -15,7 +15,7 @@ use rukh_syntax::make::{derived, ordered, query_of, select, select_values};
 use rukh_syntax::sqlparser::ast::{
     Expr, Ident, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{HIDDEN, Walk, WalkMut};
+use rukh_syntax::{HIDDEN, Walk, WalkMut, each_side_mut};
 
 /// Makes SELECTs of VALUES with subqueries.
 pub(crate) fn spell_out(query: &mut Query) {
@@ -28,42 +28,36 @@ impl VisitorMut for Rows {
     type Break = Infallible;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-        of_body(&mut query.body);
+        each_side_mut(&mut query.body, &mut of_values);
         ControlFlow::Continue(())
     }
 }
 
-fn of_body(body: &mut SetExpr) {
-    match body {
-        SetExpr::SetOperation { left, right, .. } => {
-            of_body(left);
-            of_body(right);
-        }
-        SetExpr::Values(values) => {
-            let rows = || values.rows.iter().map(|row| &row.content);
-            if !rows().flatten().any(has_query) {
-                return;
-            }
-            let width = rows().map(Vec::len).min().unwrap_or(0);
-            let selects = rows().zip(1..).map(|(row, place)| {
-                let cells = row.iter().cloned().zip(1..);
-                let cells = cells.map(|(cell, number)| item(cell, &column(number)));
-                let place = item(
-                    Expr::Value(Value::Number(format!("{place}"), false).into()),
-                    PLACE,
-                );
-                *select_values([place].into_iter().chain(cells).collect()).body
-            });
-            let Some(united) = united(selects.collect()) else {
-                return;
-            };
-            let columns = (1..=width).map(|number| SelectItem::UnnamedExpr(name(&column(number))));
-            let from = derived(query_of(united), &format!("rows{HIDDEN}"), Vec::new());
-            let all = ordered(select(columns.collect(), from, None), name(PLACE));
-            *body = SetExpr::Query(Box::new(all));
-        }
-        _ => {}
+fn of_values(side: &mut SetExpr) {
+    let SetExpr::Values(values) = side else {
+        return;
+    };
+    let rows = || values.rows.iter().map(|row| &row.content);
+    if !rows().flatten().any(has_query) {
+        return;
     }
+    let width = rows().map(Vec::len).min().unwrap_or(0);
+    let selects = rows().zip(1..).map(|(row, place)| {
+        let cells = row.iter().cloned().zip(1..);
+        let cells = cells.map(|(cell, number)| item(cell, &column(number)));
+        let place = item(
+            Expr::Value(Value::Number(format!("{place}"), false).into()),
+            PLACE,
+        );
+        *select_values([place].into_iter().chain(cells).collect()).body
+    });
+    let Some(united) = united(selects.collect()) else {
+        return;
+    };
+    let columns = (1..=width).map(|number| SelectItem::UnnamedExpr(name(&column(number))));
+    let from = derived(query_of(united), &format!("rows{HIDDEN}"), Vec::new());
+    let all = ordered(select(columns.collect(), from, None), name(PLACE));
+    *side = SetExpr::Query(Box::new(all));
 }
 
 /// Returns the UNION ALL of rows in their order. It is as deep as the logarithm of their number: there may be thousands.

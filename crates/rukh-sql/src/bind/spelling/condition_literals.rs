@@ -5,11 +5,11 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use rukh_syntax::WalkMut;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, JoinConstraint, JoinOperator, Query, Select, SetExpr, UnaryOperator,
     Value, VisitorMut,
 };
+use rukh_syntax::{WalkMut, each_side_mut};
 
 use crate::bind::spelling::typed_parameters::cast;
 
@@ -24,7 +24,11 @@ impl VisitorMut for Conditions {
     type Break = Infallible;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-        of_body(&mut query.body);
+        each_side_mut(&mut query.body, &mut |side| {
+            if let SetExpr::Select(select) = side {
+                of_select(select);
+            }
+        });
         ControlFlow::Continue(())
     }
 
@@ -53,17 +57,6 @@ impl VisitorMut for Conditions {
             _ => {}
         }
         ControlFlow::Continue(())
-    }
-}
-
-fn of_body(body: &mut SetExpr) {
-    match body {
-        SetExpr::SetOperation { left, right, .. } => {
-            of_body(left);
-            of_body(right);
-        }
-        SetExpr::Select(select) => of_select(select),
-        _ => {}
     }
 }
 

@@ -15,12 +15,12 @@ use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::common::declared::DECLARED;
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_keys::DataType;
-use rukh_syntax::WalkMut;
 use rukh_syntax::make::call;
 use rukh_syntax::sqlparser::ast::{
     self, CastKind, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr,
     Value, VisitorMut,
 };
+use rukh_syntax::{WalkMut, each_side_mut};
 
 use crate::bind::spelling::typed_parameters::cast;
 
@@ -35,26 +35,23 @@ impl VisitorMut for Columns {
     type Break = Infallible;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-        of_body(&mut query.body);
+        each_side_mut(&mut query.body, &mut of_values);
         ControlFlow::Continue(())
     }
 }
 
-fn of_body(body: &mut SetExpr) {
-    match body {
-        SetExpr::SetOperation { left, right, .. } => {
-            of_body(left);
-            of_body(right);
-        }
-        SetExpr::Values(values) if values.rows.len() > 1 => {
-            let width = values.rows.iter().map(|row| row.content.len()).min();
-            for at in 0..width.unwrap_or(0) {
-                let mut cells: Vec<&mut Expr> =
-                    values.rows.iter_mut().map(|row| &mut row.content[at]).collect();
-                of_column(&mut cells);
-            }
-        }
-        _ => {}
+fn of_values(side: &mut SetExpr) {
+    let SetExpr::Values(values) = side else {
+        return;
+    };
+    let rows = &mut values.rows;
+    if rows.len() < 2 {
+        return;
+    }
+    let width = rows.iter().map(|row| row.content.len()).min();
+    for at in 0..width.unwrap_or(0) {
+        let mut cells: Vec<&mut Expr> = rows.iter_mut().map(|row| &mut row.content[at]).collect();
+        of_column(&mut cells);
     }
 }
 

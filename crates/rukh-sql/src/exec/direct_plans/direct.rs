@@ -18,7 +18,7 @@ use rukh_planner::{AccessPath, Constant, Plan, Predicate, Union, UnionArm, acces
 
 use crate::exec::access::{Conditions, Read, Wanted, accepts};
 use crate::exec::columns::Columns;
-use crate::exec::context::{StatementContext, counted_since};
+use crate::exec::context::StatementContext;
 use crate::exec::direct_plans::point_read::PointRead;
 use crate::exec::direct_plans::prefix_read::PrefixRead;
 use crate::exec::direct_plans::shape::{Shape, Total, shape_of};
@@ -425,7 +425,7 @@ impl DirectCursor {
             let read = self.read_chunk(&mut cursor, &mut rows)?;
             self.context.cancel.check()?;
             let counters = cursor.counters();
-            let new = counted_since(&counters, &self.seen);
+            let new = counters - self.seen;
             self.context.totals.add(&new);
             self.seen = counters;
             if let (Some(part), Some(started)) = (self.part, started) {

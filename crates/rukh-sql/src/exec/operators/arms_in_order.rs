@@ -7,12 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::limit::GlobalLimitExec;
@@ -25,6 +23,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 
 use super::delegated::recomputed_children;
+use super::rule::physical_rule;
 
 /// Batches that an arm may be ahead of the reader.
 const BATCHES_AHEAD: usize = 1;
@@ -33,42 +32,28 @@ const BATCHES_AHEAD: usize = 1;
 #[derive(Debug)]
 pub(crate) struct ArmsInOrder;
 
-impl PhysicalOptimizerRule for ArmsInOrder {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let plan = plan
-            .transform_up(|node| {
-                let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>() else {
-                    return Ok(Transformed::no(node));
-                };
-                if !has_arms(merge.input()) {
-                    return Ok(Transformed::no(node));
-                }
-                let arms = ArmsInOrderExec::new(merge.input().clone());
-                Ok(Transformed::yes(match merge.fetch() {
-                    Some(rows) => Arc::new(GlobalLimitExec::new(arms, 0, Some(rows))),
-                    None => arms,
-                }))
-            })
-            .data()?;
-        // DataFusion merges the partitions at the top when the plan starts.
-        Ok(match has_arms(&plan) {
-            true => ArmsInOrderExec::new(plan),
-            false => plan,
+physical_rule!(ArmsInOrder, "arms_in_order", |plan, _| {
+    let plan = plan
+        .transform_up(|node| {
+            let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>() else {
+                return Ok(Transformed::no(node));
+            };
+            if !has_arms(merge.input()) {
+                return Ok(Transformed::no(node));
+            }
+            let arms = ArmsInOrderExec::new(merge.input().clone());
+            Ok(Transformed::yes(match merge.fetch() {
+                Some(rows) => Arc::new(GlobalLimitExec::new(arms, 0, Some(rows))),
+                None => arms,
+            }))
         })
-    }
-
-    fn name(&self) -> &str {
-        "arms_in_order"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+        .data()?;
+    // DataFusion merges the partitions at the top when the plan starts.
+    Ok(match has_arms(&plan) {
+        true => ArmsInOrderExec::new(plan),
+        false => plan,
+    })
+});
 
 /// Whether the partitions of a plan are those of a union, each changed by itself.
 fn has_arms(plan: &Arc<dyn ExecutionPlan>) -> bool {

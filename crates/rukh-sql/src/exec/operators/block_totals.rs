@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
@@ -24,7 +23,6 @@ use datafusion::logical_expr::Accumulator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -34,35 +32,22 @@ use rukh_engine::TotalWanted;
 use super::ScanExec;
 use super::delegated::{stands_for, with_children};
 use super::one_per_group::Input;
+use super::rule::physical_rule;
 use super::scan::{TotalsScan, external};
 
 /// Replaces aggregates over all rows of columnar scans. Runs when all else is in its place.
 #[derive(Debug)]
 pub(crate) struct BlockTotals;
 
-impl PhysicalOptimizerRule for BlockTotals {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            Ok(match totals_of_blocks(&node)? {
-                Some(totals) => Transformed::yes(Arc::new(totals) as Arc<dyn ExecutionPlan>),
-                None => Transformed::no(node),
-            })
+physical_rule!(BlockTotals, "block_totals", |plan, _| {
+    plan.transform_up(|node| {
+        Ok(match totals_of_blocks(&node)? {
+            Some(totals) => Transformed::yes(Arc::new(totals) as Arc<dyn ExecutionPlan>),
+            None => Transformed::no(node),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "block_totals"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// Returns what does the work of a node, if that is an aggregate over all rows which blocks can answer.
 ///

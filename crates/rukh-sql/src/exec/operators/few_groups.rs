@@ -25,7 +25,6 @@ use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -33,7 +32,6 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -46,6 +44,7 @@ use rukh_planner::TermId;
 use super::ScanExec;
 use super::delegated::stands_for;
 use super::one_per_group::Input;
+use super::rule::physical_rule;
 use super::scan::Given;
 use decimals::Decimals;
 use numbers::{Numbers, is_numbered};
@@ -69,32 +68,16 @@ const COLUMNS_MAX: usize = 8;
 #[derive(Debug)]
 pub(crate) struct FewGroups;
 
-impl PhysicalOptimizerRule for FewGroups {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            let serves = node.downcast_ref::<AggregateExec>().is_some_and(serves);
-            Ok(match serves {
-                true => {
-                    Transformed::yes(Arc::new(FewGroupsExec { aggregate: node }) as Arc<dyn ExecutionPlan>)
-                }
-                false => Transformed::no(node),
-            })
+physical_rule!(FewGroups, "few_groups", |plan, _| {
+    plan.transform_up(|node| {
+        let serves = node.downcast_ref::<AggregateExec>().is_some_and(serves);
+        Ok(match serves {
+            true => Transformed::yes(Arc::new(FewGroupsExec { aggregate: node }) as Arc<dyn ExecutionPlan>),
+            false => Transformed::no(node),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "few_groups"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// Whether an aggregate is one of few groups of a columnar scan.
 fn serves(aggregate: &AggregateExec) -> bool {

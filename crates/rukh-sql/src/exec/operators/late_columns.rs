@@ -6,47 +6,32 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::delegated::with_children;
+use super::rule::physical_rule;
 
 /// Moves projections above the sorts of a few rows. Runs behind the rule that pushes projections down, and before
 /// sorts pass to those below which rows they still want.
 #[derive(Debug)]
 pub(crate) struct LateColumns;
 
-impl PhysicalOptimizerRule for LateColumns {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|node| {
-            Ok(match computed_late(&node)? {
-                Some(late) => Transformed::yes(late),
-                None => Transformed::no(node),
-            })
+physical_rule!(LateColumns, "late_columns", |plan, _| {
+    plan.transform_down(|node| {
+        Ok(match computed_late(&node)? {
+            Some(late) => Transformed::yes(late),
+            None => Transformed::no(node),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "late_columns"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// Returns a sort of a few rows of computed columns as a projection of sorted rows, if it computes columns that
 /// it does not sort by. Volatile functions are evaluated as often as before.

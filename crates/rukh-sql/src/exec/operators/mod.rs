@@ -11,6 +11,7 @@ mod one_per_group;
 mod order_check;
 mod order_use;
 mod parts;
+mod rule;
 mod runtime_filter;
 mod runtime_rule;
 mod scan;

@@ -14,14 +14,12 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::filter::FilterExec;
@@ -34,34 +32,21 @@ use rukh_planner::{GroupRow, Grouped, OrderKey, TermId};
 
 use super::ScanExec;
 use super::delegated::with_children;
+use super::rule::physical_rule;
 
 /// Replaces scans below what needs one row of each group. Runs before work is spread over threads.
 #[derive(Debug)]
 pub(crate) struct OnePerGroup;
 
-impl PhysicalOptimizerRule for OnePerGroup {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|node| {
-            Ok(match replaced(&node)? {
-                Some(plan) => Transformed::yes(plan),
-                None => Transformed::no(node),
-            })
+physical_rule!(OnePerGroup, "one_per_group", |plan, _| {
+    plan.transform_down(|node| {
+        Ok(match replaced(&node)? {
+            Some(plan) => Transformed::yes(plan),
+            None => Transformed::no(node),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "one_per_group"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// Returns the node with another scan below it, if there is one that serves it and is cheaper.
 fn replaced(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {

@@ -6,11 +6,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
+use super::rule::physical_rule;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::LexRequirement;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::sanity_checker::check_plan_sanity;
 use datafusion::physical_plan::execution_plan::InvariantLevel;
 use datafusion::physical_plan::{ChildSatisfactionOptions, ExecutionPlan, ExecutionPlanProperties};
@@ -19,30 +18,16 @@ use datafusion::physical_plan::{ChildSatisfactionOptions, ExecutionPlan, Executi
 #[derive(Debug)]
 pub(crate) struct OrderCheck;
 
-impl PhysicalOptimizerRule for OrderCheck {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.apply(|node| {
-            match check_plan_sanity(node, &config.optimizer) {
-                Err(_) if is_sound(node)? => node.check_invariants(InvariantLevel::Executable)?,
-                checked => checked?,
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-        Ok(plan)
-    }
-
-    fn name(&self) -> &str {
-        "order_check"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+physical_rule!(OrderCheck, "order_check", |plan, config| {
+    plan.apply(|node| {
+        match check_plan_sanity(node, &config.optimizer) {
+            Err(_) if is_sound(node)? => node.check_invariants(InvariantLevel::Executable)?,
+            checked => checked?,
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(plan)
+});
 
 /// Whether the inputs of an operator have the orders and distributions that it requires.
 fn is_sound(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<bool> {

@@ -6,37 +6,20 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
 use super::ScanExec;
 use super::delegated::with_children;
+use super::rule::physical_rule;
 
 /// Marks the scans that are free to give rows in any order.
 #[derive(Debug)]
 pub(crate) struct OrderUse;
 
-impl PhysicalOptimizerRule for OrderUse {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        marked(plan, false)
-    }
-
-    fn name(&self) -> &str {
-        "order_use"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+physical_rule!(OrderUse, "order_use", |plan, _| { marked(plan, false) });
 
 /// Marks the scans below a plan whose own order is relied on or not.
 fn marked(plan: Arc<dyn ExecutionPlan>, is_relied_on: bool) -> DataFusionResult<Arc<dyn ExecutionPlan>> {

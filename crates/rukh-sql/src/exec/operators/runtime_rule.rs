@@ -18,7 +18,6 @@
 use std::sync::Arc;
 
 use datafusion::common::JoinSide;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::JoinType;
@@ -26,7 +25,6 @@ use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -37,6 +35,7 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::order_use::replaced;
+use super::rule::physical_rule;
 use super::runtime_filter::{Columns, FIRST_ROWS, HASH_JOIN, RuntimeFilter, SUBQUERY};
 use super::scan_column::CastColumn;
 use super::{LookupJoinExec, ScanExec};
@@ -45,23 +44,9 @@ use super::{LookupJoinExec, ScanExec};
 #[derive(Debug)]
 pub(crate) struct RuntimeFilters;
 
-impl PhysicalOptimizerRule for RuntimeFilters {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        below_operators(plan)
-    }
-
-    fn name(&self) -> &str {
-        "runtime_filters"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+physical_rule!(RuntimeFilters, "runtime_filters", |plan, _| {
+    below_operators(plan)
+});
 
 /// Gives the filter of each join in a plan to the scans of its other side, that of each sort to those below.
 fn below_operators(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {

@@ -7,12 +7,10 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, LexOrdering, OrderingRequirements, PhysicalSortExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -23,45 +21,32 @@ use rukh_engine::{FirstRows, NullsWanted};
 use super::ScanExec;
 use super::delegated::with_children;
 use super::one_per_group::{Input, with_scan};
+use super::rule::physical_rule;
 
 /// Replaces sorts of a few rows by scans in order. Runs before work is spread over threads.
 #[derive(Debug)]
 pub(crate) struct TopN;
 
-impl PhysicalOptimizerRule for TopN {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|node| {
-            let scan = match node.downcast_ref::<SortExec>() {
-                Some(sort) => sort
-                    .fetch()
-                    .map(|fetch| in_order(sort.input(), sort.expr(), fetch)),
-                None => None,
-            };
-            Ok(match scan.transpose()?.flatten() {
-                Some(scan) => Transformed::yes(scan),
-                None => match with_first_rows(&node)?
-                    .map_or_else(|| partly_in_order(&node), |sort| Ok(Some(sort)))?
-                {
+physical_rule!(TopN, "top_n", |plan, _| {
+    plan.transform_down(|node| {
+        let scan = match node.downcast_ref::<SortExec>() {
+            Some(sort) => sort
+                .fetch()
+                .map(|fetch| in_order(sort.input(), sort.expr(), fetch)),
+            None => None,
+        };
+        Ok(match scan.transpose()?.flatten() {
+            Some(scan) => Transformed::yes(scan),
+            None => {
+                match with_first_rows(&node)?.map_or_else(|| partly_in_order(&node), |sort| Ok(Some(sort)))? {
                     Some(sort) => Transformed::yes(sort),
                     None => Transformed::no(node),
-                },
-            })
+                }
+            }
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "top_n"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// Returns a sort of a few rows with its scan read in the other direction, if rows then come in the order of the
 /// first columns sorted by: `ORDER BY a DESC, b` on the key (a, b). The sort ends with the last row that is equal

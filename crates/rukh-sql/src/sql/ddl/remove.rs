@@ -5,7 +5,7 @@
 //! one statement drops goes at once.
 
 use rukh_catalog::{
-    Catalog, Column, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId,
+    Catalog, Column, Index, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
 use rukh_syntax::{Name, ObjectName, quoted};
@@ -226,26 +226,95 @@ impl<'a> Removal<'a> {
         })
     }
 
-    /// Takes note of a name to drop that is not known, or fails.
-    fn unknown(
+    /// Returns the relation of a kind that a name to drop stands for; `None`, with a notice, if there is none and need not be.
+    fn find(
         &mut self,
-        kind: &str,
+        kind: Kind,
         name: &ObjectName,
         if_exists: bool,
-        sqlstate: &'static str,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Option<Relation<'a>>, SqlError> {
+        match relation_named(self.catalog, name) {
+            Some(relation) if relation.kind() == kind => return Ok(Some(relation)),
+            Some(relation) => return Err(wrong_kind(name, kind, relation.kind())),
+            None => {}
+        }
         let schema = name.schema.as_deref().filter(|schema| !schema.is_empty());
         let no_schema = schema.filter(|schema| !self.catalog.has_schema(schema));
-        let (message, sqlstate) = match no_schema {
-            Some(schema) => (format!("schema \"{schema}\" does not exist"), "3F000"),
-            None => (format!("{kind} \"{}\" does not exist", name.name), sqlstate),
+        let (message, sqlstate) = match (no_schema, kind) {
+            (Some(schema), _) => (format!("schema \"{schema}\" does not exist"), "3F000"),
+            (None, Kind::Index) => (format!("index \"{}\" does not exist", name.name), "42704"),
+            (None, _) => (
+                format!("{} \"{}\" does not exist", kind.word(), name.name),
+                "42P01",
+            ),
         };
         if !if_exists {
             return Err(SqlError::statement(sqlstate, message).at(name.position));
         }
         self.notices.push(Notice::new(format!("{message}, skipping")));
-        Ok(())
+        Ok(None)
     }
+}
+
+/// The kinds of relations that DROP names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Table,
+    Index,
+    View,
+    Sequence,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Table => "table",
+            Kind::Index => "index",
+            Kind::View => "view",
+            Kind::Sequence => "sequence",
+        }
+    }
+
+    fn with_article(self) -> String {
+        match self {
+            Kind::Index => "an index".to_string(),
+            _ => format!("a {}", self.word()),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Relation<'c> {
+    Table(&'c Table),
+    Index(&'c Index),
+    View(&'c View),
+    Sequence(&'c Sequence),
+}
+
+impl Relation<'_> {
+    fn kind(self) -> Kind {
+        match self {
+            Relation::Table(_) => Kind::Table,
+            Relation::Index(_) => Kind::Index,
+            Relation::View(_) => Kind::View,
+            Relation::Sequence(_) => Kind::Sequence,
+        }
+    }
+}
+
+fn relation_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<Relation<'c>> {
+    let (schema, text) = (schema_of(name), name.name.as_str());
+    let table = catalog
+        .table_named(schema, text)
+        .ok()
+        .map(|table| Relation::Table(table));
+    let index = || catalog.index_named(schema, text).ok();
+    let view = || catalog.view_named(schema, text);
+    let sequence = || catalog.sequence_named(schema, text);
+    table
+        .or_else(|| index().map(|(_, index)| Relation::Index(index)))
+        .or_else(|| view().map(|view| Relation::View(view)))
+        .or_else(|| sequence().map(|sequence| Relation::Sequence(sequence)))
 }
 
 /// Runs a statement that drops what `add` names.
@@ -265,91 +334,21 @@ fn run(
     Ok(())
 }
 
-/// Runs DROP TABLE.
-pub(super) fn drop_tables(
+/// Runs DROP TABLE, DROP VIEW or DROP SEQUENCE.
+pub(super) fn drop_relations(
     session: &mut Session,
+    kind: Kind,
     names: &[ObjectName],
     if_exists: bool,
     cascade: bool,
 ) -> Result<(), SqlError> {
     run(session, cascade, |removal| {
         for name in names {
-            let (catalog, schema) = (removal.catalog, schema_of(name));
-            match catalog.table_named(schema, &name.name) {
-                Ok(table) => removal.add_table(table, None),
-                Err(_) if catalog.index_named(schema, &name.name).is_ok() => {
-                    return Err(wrong_kind(
-                        name,
-                        "a table",
-                        Some("Use DROP INDEX to remove an index."),
-                    ));
-                }
-                Err(_) if catalog.view_named(schema, &name.name).is_some() => {
-                    return Err(wrong_kind(
-                        name,
-                        "a table",
-                        Some("Use DROP VIEW to remove a view."),
-                    ));
-                }
-                Err(_) if catalog.sequence_named(schema, &name.name).is_some() => {
-                    return Err(wrong_kind(
-                        name,
-                        "a table",
-                        Some("Use DROP SEQUENCE to remove a sequence."),
-                    ));
-                }
-                Err(_) => removal.unknown("table", name, if_exists, "42P01")?,
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Runs DROP VIEW.
-pub(super) fn drop_views(
-    session: &mut Session,
-    names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
-) -> Result<(), SqlError> {
-    run(session, cascade, |removal| {
-        for name in names {
-            let (catalog, schema) = (removal.catalog, schema_of(name));
-            match catalog.view_named(schema, &name.name) {
-                Some(view) => removal.add_view(view, None),
-                None if catalog.table_named(schema, &name.name).is_ok() => {
-                    return Err(wrong_kind(
-                        name,
-                        "a view",
-                        Some("Use DROP TABLE to remove a table."),
-                    ));
-                }
-                None if catalog.check_name_free(schema, &name.name).is_err() => {
-                    return Err(wrong_kind(name, "a view", None));
-                }
-                None => removal.unknown("view", name, if_exists, "42P01")?,
-            }
-        }
-        Ok(())
-    })
-}
-
-/// Runs DROP SEQUENCE.
-pub(super) fn drop_sequences(
-    session: &mut Session,
-    names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
-) -> Result<(), SqlError> {
-    run(session, cascade, |removal| {
-        for name in names {
-            let (catalog, schema) = (removal.catalog, schema_of(name));
-            match catalog.sequence_named(schema, &name.name) {
-                Some(sequence) => removal.add_sequence(sequence, None),
-                None if catalog.check_name_free(schema, &name.name).is_err() => {
-                    return Err(wrong_kind(name, "a sequence", None));
-                }
-                None => removal.unknown("sequence", name, if_exists, "42P01")?,
+            match removal.find(kind, name, if_exists)? {
+                Some(Relation::Table(table)) => removal.add_table(table, None),
+                Some(Relation::View(view)) => removal.add_view(view, None),
+                Some(Relation::Sequence(sequence)) => removal.add_sequence(sequence, None),
+                Some(Relation::Index(_)) | None => {}
             }
         }
         Ok(())
@@ -400,18 +399,10 @@ pub(super) fn drop_indexes(
     let mut indexes: Vec<IndexId> = Vec::new();
     let mut removal = Removal::new(&catalog, &path);
     for name in names {
-        let schema = schema_of(name);
-        match catalog.index_named(schema, &name.name) {
-            Ok((_, index)) if !indexes.contains(&index.id) => indexes.push(index.id),
-            Ok(_) => {}
-            Err(_) if catalog.table_named(schema, &name.name).is_ok() => {
-                return Err(wrong_kind(
-                    name,
-                    "an index",
-                    Some("Use DROP TABLE to remove a table."),
-                ));
-            }
-            Err(_) => removal.unknown("index", name, if_exists, "42704")?,
+        if let Some(Relation::Index(index)) = removal.find(Kind::Index, name, if_exists)?
+            && !indexes.contains(&index.id)
+        {
+            indexes.push(index.id);
         }
     }
     let notices = std::mem::take(&mut removal.notices);
@@ -450,13 +441,12 @@ pub(super) fn check_no_views(
         .with_hint("Drop the views first."))
 }
 
-fn wrong_kind(name: &ObjectName, kind: &str, hint: Option<&str>) -> SqlError {
-    let message = format!("\"{}\" is not {kind}", name.name);
-    let error = SqlError::statement("42809", message).at(name.position);
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+fn wrong_kind(name: &ObjectName, wanted: Kind, found: Kind) -> SqlError {
+    let message = format!("\"{}\" is not {}", name.name, wanted.with_article());
+    let (word, one) = (found.word().to_uppercase(), found.with_article());
+    SqlError::statement("42809", message)
+        .at(name.position)
+        .with_hint(format!("Use DROP {word} to remove {one}."))
 }
 
 /// Runs TRUNCATE.

@@ -10,7 +10,7 @@ use super::comment::comment;
 use super::create_as::create_table_as;
 use super::create_index::create_index;
 use super::create_table::create_table;
-use super::remove::{drop_indexes, drop_sequences, drop_tables, drop_views, truncate};
+use super::remove::{Kind, drop_indexes, drop_relations, truncate};
 use super::schema::schema;
 use super::sequence::create_sequence;
 use super::view::create_view;
@@ -41,7 +41,7 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             names,
             if_exists,
             cascade,
-        } => drop_views(session, names, *if_exists, *cascade).map(|()| "DROP VIEW"),
+        } => drop_relations(session, Kind::View, names, *if_exists, *cascade).map(|()| "DROP VIEW"),
         Statement::CreateSequence {
             name,
             if_not_exists,
@@ -53,12 +53,12 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             names,
             if_exists,
             cascade,
-        } => drop_sequences(session, names, *if_exists, *cascade).map(|()| "DROP SEQUENCE"),
+        } => drop_relations(session, Kind::Sequence, names, *if_exists, *cascade).map(|()| "DROP SEQUENCE"),
         Statement::DropTable {
             names,
             if_exists,
             cascade,
-        } => drop_tables(session, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
+        } => drop_relations(session, Kind::Table, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
         Statement::Schema(statement) => schema(session, statement),
         Statement::AlterSequence(statement) => {
             alter_sequence(session, statement, |_| Ok(None)).map(|()| "ALTER SEQUENCE")

@@ -16,11 +16,9 @@
 
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
@@ -30,6 +28,7 @@ use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext
 
 use super::{LookupJoinExec, LookupSide};
 use crate::exec::operators::delegated::with_children;
+use crate::exec::operators::rule::physical_rule;
 
 /// Cost of putting one row into a hash table, microseconds.
 const HASH_ROW: f64 = 0.15;
@@ -48,23 +47,7 @@ const TRIED_ROWS: f64 = 4.0;
 #[derive(Debug)]
 pub(crate) struct LookupJoins;
 
-impl PhysicalOptimizerRule for LookupJoins {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        rewritten(plan, None)
-    }
-
-    fn name(&self) -> &str {
-        "lookup_joins"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+physical_rule!(LookupJoins, "lookup_joins", |plan, _| { rewritten(plan, None) });
 
 /// Rewrites a plan of which only so many rows are wanted.
 fn rewritten(plan: Arc<dyn ExecutionPlan>, limit: Option<f64>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {

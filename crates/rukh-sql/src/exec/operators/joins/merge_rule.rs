@@ -9,13 +9,11 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
@@ -24,6 +22,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Statisti
 
 use super::MergeJoinExec;
 use crate::exec::operators::ScanExec;
+use crate::exec::operators::rule::physical_rule;
 use crate::exec::session_settings::settings::Methods;
 
 /// Rows of the smaller side from which its hash table is too large: with 100 bytes each, 200 MB. More than
@@ -34,30 +33,16 @@ const LARGE_ROWS: usize = 2_000_000;
 #[derive(Debug)]
 pub(crate) struct MergeJoins;
 
-impl PhysicalOptimizerRule for MergeJoins {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            let merged = match node.downcast_ref::<HashJoinExec>() {
-                Some(join) => merged(join)?,
-                None => None,
-            };
-            Ok(merged.map_or_else(|| Transformed::no(node), Transformed::yes))
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "merge_joins"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+physical_rule!(MergeJoins, "merge_joins", |plan, _| {
+    plan.transform_up(|node| {
+        let merged = match node.downcast_ref::<HashJoinExec>() {
+            Some(join) => merged(join)?,
+            None => None,
+        };
+        Ok(merged.map_or_else(|| Transformed::no(node), Transformed::yes))
+    })
+    .data()
+});
 
 /// Returns a hash join as a merge, if its inputs are in order and that is the better way.
 fn merged(join: &HashJoinExec) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {

@@ -22,7 +22,6 @@ use datafusion::common::{JoinSide, JoinType, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::CardinalityEffect;
 use datafusion::physical_plan::filter_pushdown::{
@@ -36,34 +35,21 @@ use datafusion::physical_plan::{
 };
 
 use crate::exec::operators::delegated::{recomputed_children, with_children};
+use crate::exec::operators::rule::physical_rule;
 
 /// Hides what joins do not keep of their inputs. Runs once all joins are chosen, before sorts are left out.
 #[derive(Debug)]
 pub(crate) struct RepeatedSides;
 
-impl PhysicalOptimizerRule for RepeatedSides {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
-            Ok(match hidden(&node)? {
-                Some(hidden) => Transformed::yes(hidden),
-                None => Transformed::no(node),
-            })
+physical_rule!(RepeatedSides, "repeated_sides", |plan, _| {
+    plan.transform_up(|node| {
+        Ok(match hidden(&node)? {
+            Some(hidden) => Transformed::yes(hidden),
+            None => Transformed::no(node),
         })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "repeated_sides"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+    })
+    .data()
+});
 
 /// What of an input does not hold for the rows of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

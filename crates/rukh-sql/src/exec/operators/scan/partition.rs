@@ -12,7 +12,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use rukh_engine::{ColumnarCursor, RowCursor, ScanCounters};
 
 use super::watch::{self, Watch};
-use crate::exec::context::{StatementContext, Totals, counted_since};
+use crate::exec::context::{StatementContext, Totals};
 use crate::exec::vectors::record_batch;
 use rukh_error::SqlError;
 use rukh_functions::batch::BatchBuilder;
@@ -170,7 +170,7 @@ impl ScanState {
     /// Passes on what the cursor counted since the last time.
     pub(super) fn count(&mut self) {
         let now = self.reader.counters();
-        let new = counted_since(&now, &self.seen);
+        let new = now - self.seen;
         self.context.totals.add(&new);
         self.counters.add(&new);
         self.seen = now;
