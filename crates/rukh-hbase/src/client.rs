@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use prost::Message;
 
-use crate::cell::{Cell, Row, decode, encode};
-use crate::connection::{Answer, Connection, first_line, protocol};
-use crate::error::Cure;
-use crate::operation::{Change, CheckAndMutate, Checked, Get, Mutation};
+use crate::batch::RowRequest;
+use crate::cell::{Row, decode};
+use crate::connection::{Answer, Connection, protocol};
+use crate::operation::{CheckAndMutate, Checked, Get, Mutation};
 use crate::proto::common::{RegionInfo, RegionSpecifier, ServerName};
-use crate::proto::data::{self, Action, Condition, MultiRequest, MultiResponse, MutationProto, RegionAction};
+use crate::proto::data;
 use crate::proto::rpc::{Empty, GetActiveMasterResponse, GetMetaRegionLocationsResponse};
 use crate::scan::{Scan, Scanner};
 use crate::{Address, Error};
@@ -61,8 +61,11 @@ struct Inner {
 pub(crate) struct Region {
     pub(crate) name: Bytes,
     pub(crate) end: Bytes,
-    host: String,
-    port: u16,
+    pub(crate) info: RegionInfo,
+    /// When the server that has it was started.
+    pub(crate) start_code: Option<u64>,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 impl Region {
@@ -82,30 +85,6 @@ enum Sought<'a> {
     Last,
 }
 
-/// A request for one row.
-enum Request {
-    Get(data::Get),
-    Change(Option<Condition>, Vec<Mutation>),
-}
-
-impl Request {
-    fn row(&self) -> &Bytes {
-        match self {
-            Request::Get(get) => &get.row,
-            Request::Change(_, mutations) => &mutations[0].row,
-        }
-    }
-
-    fn may_repeat(&self) -> bool {
-        match self {
-            Request::Get(_) => true,
-            Request::Change(condition, mutations) => {
-                condition.is_none() && mutations.iter().all(|one| one.change != Change::Increment)
-            }
-        }
-    }
-}
-
 impl Client {
     /// Makes a client; the first request connects.
     pub fn new(url: &str, settings: Settings) -> Result<Client, Error> {
@@ -119,33 +98,22 @@ impl Client {
 
     /// Reads one row of a table of the URL's namespace.
     pub async fn get(&self, table: &str, get: Get) -> Result<Row, Error> {
-        Ok(self.run(table, Request::Get(get.0)).await?.row)
+        Ok(self.run(RowRequest::get(table, get)).await?.row)
     }
 
     /// Changes one row.
     pub async fn mutate(&self, table: &str, mutation: Mutation) -> Result<Row, Error> {
-        mutation.check()?;
-        Ok(self.run(table, Request::Change(None, vec![mutation])).await?.row)
+        Ok(self.run(RowRequest::mutate(table, mutation)).await?.row)
     }
 
     /// Changes one row if a condition holds, in one step.
     pub async fn check_and_mutate(&self, table: &str, change: CheckAndMutate) -> Result<Checked, Error> {
-        let row = &change.condition.row;
-        if change.mutations.is_empty() || change.mutations.iter().any(|one| one.row != row) {
-            return Err(Error::Argument {
-                what: "conditional change".to_string(),
-                reason: "it needs mutations, all of the row of the condition".to_string(),
-            });
-        }
-        change.mutations.iter().try_for_each(Mutation::check)?;
-        let request = Request::Change(Some(change.condition), change.mutations);
-        self.run(table, request).await
+        self.run(RowRequest::check_and_mutate(table, change)).await
     }
 
-    async fn run(&self, table: &str, request: Request) -> Result<Checked, Error> {
-        let what = format!("a call on table \"{table}\"");
-        let attempts = async |limit| self.once(table, &request, limit).await;
-        self.retry(&what, request.may_repeat(), attempts).await
+    async fn run(&self, request: RowRequest) -> Result<Checked, Error> {
+        let outcome = self.batch(vec![request]).await.pop();
+        outcome.expect("there is an outcome for each request")
     }
 
     /// Tries until it succeeds, does not help, or the time is up.
@@ -163,19 +131,7 @@ impl Client {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let is_unanswered = matches!(error, Error::Protocol { .. });
-            match error.cure() {
-                Cure::None | Cure::Reopen if may_repeat || !is_unanswered => return Err(error),
-                Cure::Repeat if !may_repeat && matches!(error, Error::Remote { .. }) => return Err(error),
-                Cure::None | Cure::Reopen | Cure::Repeat if !may_repeat => {
-                    return Err(Error::OutcomeUnknown {
-                        operation: what.to_string(),
-                        source: Box::new(error),
-                    });
-                }
-                Cure::None | Cure::Reopen => return Err(error),
-                Cure::Repeat | Cure::Relocate | Cure::Wait => {}
-            }
+            let error = error.unless_final(what, may_repeat)?;
             if begun.elapsed() + pause >= self.0.settings.operation {
                 return Err(Error::Deadline {
                     operation: what.to_string(),
@@ -186,36 +142,6 @@ impl Client {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(2));
         }
-    }
-
-    async fn once(&self, table: &str, request: &Request, limit: Duration) -> Result<Checked, Error> {
-        // A meta lookup that fails has sent nothing of the request.
-        let found = self.locate(table, request.row(), limit).await;
-        let (start, region) = found.map_err(|error| match error.cure() {
-            Cure::Repeat => Error::NoRegion {
-                table: table.to_string(),
-            },
-            _ => error,
-        })?;
-        let done = self.ask(&region, request, limit).await;
-        if let Err(error) = &done
-            && matches!(error.cure(), Cure::Relocate | Cure::Repeat)
-        {
-            self.forget_region(table, &start);
-        }
-        done
-    }
-
-    async fn ask(&self, region: &Region, request: &Request, limit: Duration) -> Result<Checked, Error> {
-        let mut cells = BytesMut::new();
-        let message = MultiRequest {
-            region_action: vec![region_action(region, request, &mut cells)],
-        };
-        let connection = self.region_connection(region).await?;
-        let answer = connection.call("Multi", &message, &cells, limit).await?;
-        let server = region.server();
-        let response = message_of::<MultiResponse>(&server, &answer)?;
-        outcome(&server, response, answer.cells)
     }
 
     /// Reads the rows of a range; see [`Scan`].
@@ -238,6 +164,29 @@ impl Client {
         if let Some(known) = self.0.regions.lock().get_mut(table) {
             known.remove(start);
         }
+    }
+
+    /// Forgets all regions of a table.
+    pub(crate) fn forget_regions(&self, table: &str) {
+        self.0.regions.lock().remove(table);
+    }
+
+    /// The regions of a table in the order of their keys, as hbase:meta has them now.
+    pub(crate) async fn regions_of(&self, table: &str, limit: Duration) -> Result<Vec<Region>, Error> {
+        let mut regions: Vec<Region> = Vec::new();
+        loop {
+            let start = regions.last().map_or_else(Bytes::new, |last| last.end.clone());
+            if start.is_empty() && !regions.is_empty() {
+                return Ok(regions);
+            }
+            let (_, region) = self.ask_meta(table, Sought::Of(&start), limit).await?;
+            regions.push(region);
+        }
+    }
+
+    /// The connection to the administration of the server that has a region.
+    pub(crate) async fn admin_connection(&self, region: &Region) -> Result<Arc<Connection>, Error> {
+        self.connection(&region.host, region.port, "AdminService").await
     }
 
     pub(crate) async fn region_connection(&self, region: &Region) -> Result<Arc<Connection>, Error> {
@@ -344,7 +293,7 @@ impl Client {
         let (host, port) = server
             .and_then(|server| server.rsplit_once(':'))
             .ok_or_else(none)?;
-        let end = info.end_key.unwrap_or_default();
+        let end = info.end_key.clone().unwrap_or_default();
         let is_held = match sought {
             Sought::Of(row) => end.is_empty() || *row < end,
             Sought::Before(row) => end.is_empty() || *row <= end,
@@ -353,13 +302,18 @@ impl Client {
         if !is_held {
             return Err(none());
         }
+        let start = info.start_key.clone().unwrap_or_default();
+        let start_code = line.value(b"info", b"serverstartcode");
+        let start_code = start_code.and_then(|code| Some(u64::from_be_bytes(code[..].try_into().ok()?)));
         let region = Region {
             name: line.key(),
             end,
+            info,
+            start_code,
             host: host.to_string(),
             port: port.parse().map_err(|_| none())?,
         };
-        Ok((info.start_key.unwrap_or_default(), region))
+        Ok((start, region))
     }
 
     /// Asks the hosts of the URL, one after another.
@@ -474,80 +428,6 @@ fn meta_scan(table: &str, sought: Sought<'_>) -> data::ScanRequest {
         close_scanner: Some(true),
         ..data::ScanRequest::default()
     }
-}
-
-fn region_action(region: &Region, request: &Request, cells: &mut BytesMut) -> RegionAction {
-    let action = |index: usize, mutation: &Mutation, cells: &mut BytesMut| {
-        mutation.cells.iter().for_each(|cell| encode(cell, cells));
-        Action {
-            index: Some(index as u32),
-            mutation: Some(MutationProto {
-                row: Some(mutation.row.clone()),
-                mutate_type: Some(mutation.change as i32),
-                timestamp: Some(crate::LATEST),
-                associated_cell_count: Some(mutation.cells.len() as i32),
-            }),
-            get: None,
-        }
-    };
-    let (condition, actions, atomic) = match request {
-        Request::Get(get) => (
-            None,
-            vec![Action {
-                index: Some(0),
-                mutation: None,
-                get: Some(get.clone()),
-            }],
-            false,
-        ),
-        Request::Change(condition, mutations) => {
-            let actions = mutations
-                .iter()
-                .enumerate()
-                .map(|(index, one)| action(index, one, cells));
-            (condition.clone(), actions.collect(), mutations.len() > 1)
-        }
-    };
-    RegionAction {
-        region: specifier(&region.name),
-        atomic: atomic.then_some(true),
-        action: actions,
-        condition,
-    }
-}
-
-fn outcome(server: &str, response: MultiResponse, mut cells: Bytes) -> Result<Checked, Error> {
-    let result = response.region_action_result.into_iter().next();
-    let result = result.ok_or_else(|| protocol(server, "a multi is answered without results"))?;
-    let one = |found: &data::ResultOrException| found.exception.clone();
-    if let Some(exception) = result
-        .exception
-        .or_else(|| result.result_or_exception.iter().find_map(one))
-    {
-        let trace = String::from_utf8_lossy(&exception.value.unwrap_or_default()).into_owned();
-        return Err(Error::Remote {
-            server: server.to_string(),
-            message: first_line(&trace, &exception.name),
-            class: exception.name,
-            do_not_retry: false,
-        });
-    }
-    // The result of a conditional increment is in the message, all others are in the cell block.
-    let within = result
-        .result_or_exception
-        .into_iter()
-        .filter_map(|found| found.result);
-    let mut row = Row {
-        cells: within.flat_map(|result| result.cell).map(Cell::from).collect(),
-    };
-    while !cells.is_empty() {
-        row.cells
-            .push(decode(&mut cells).map_err(|reason| protocol(server, reason))?);
-    }
-    Ok(Checked {
-        processed: result.processed.unwrap_or(true),
-        row,
-    })
 }
 
 pub(crate) fn message_of<M: Message + Default>(server: &str, answer: &Answer) -> Result<M, Error> {

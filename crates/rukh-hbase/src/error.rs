@@ -186,6 +186,22 @@ impl Error {
         }
     }
 
+    /// Returns an error after which an operation may be tried again; fails with what its caller is to know otherwise. What must not be done twice is
+    /// not tried again where it may have been carried out.
+    pub(crate) fn unless_final(self, operation: &str, may_repeat: bool) -> Result<Error, Error> {
+        let is_unanswered = matches!(self, Error::Protocol { .. });
+        match self.cure() {
+            Cure::None | Cure::Reopen if may_repeat || !is_unanswered => Err(self),
+            Cure::Repeat if !may_repeat && matches!(self, Error::Remote { .. }) => Err(self),
+            Cure::None | Cure::Reopen | Cure::Repeat if !may_repeat => Err(Error::OutcomeUnknown {
+                operation: operation.to_string(),
+                source: Box::new(self),
+            }),
+            Cure::None | Cure::Reopen => Err(self),
+            Cure::Repeat | Cure::Relocate | Cure::Wait => Ok(self),
+        }
+    }
+
     /// Returns the Java class of a server's exception without its package.
     pub fn class(&self) -> Option<&str> {
         match self {

@@ -1,7 +1,7 @@
 //! A client of HBase 2.5 and later in Rust, over its own protocol: no Java, no ZooKeeper, no `protoc`.
 //!
-//! It gets, puts, deletes and increments rows, changes them under conditions, scans ranges with filters, and makes and
-//! removes tables. Batches over many rows, TLS and Kerberos are not here. `examples/first.rs` shows it at work:
+//! It gets, puts, deletes and increments rows, one or [many at once](Client::batch), changes them under conditions, scans ranges with filters, and makes and
+//! removes tables. TLS and Kerberos are not here. `examples/first.rs` shows it at work:
 //!
 //! ```no_run
 #![doc = include_str!("../examples/first.rs")]
@@ -9,6 +9,7 @@
 
 mod address;
 mod admin;
+mod batch;
 mod cell;
 mod client;
 mod connection;
@@ -19,7 +20,8 @@ pub mod proto;
 mod scan;
 
 pub use address::Address;
-pub use admin::Family;
+pub use admin::{Family, RegionPlace, ServerAddress};
+pub use batch::RowRequest;
 pub use cell::{Cell, CellKind, LATEST, Row};
 pub use client::{Client, Settings};
 pub use error::Error;

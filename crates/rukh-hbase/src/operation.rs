@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::Error;
 use crate::cell::{Cell, CellKind, Row};
-use crate::proto::common::TimeRange;
+use crate::proto::common::{ColumnFamilyTimeRange, TimeRange};
 use crate::proto::data;
 
 /// What to read of one row.
@@ -32,6 +32,21 @@ impl Get {
     /// Reads only cells with timestamps from `from` on and below `to`.
     pub fn times(mut self, from: u64, to: u64) -> Get {
         self.0.time_range = Some(times(from, to));
+        self
+    }
+
+    /// The same for the cells of one family, whatever [`Get::times`] says.
+    pub fn family_times(mut self, family: impl Into<Bytes>, from: u64, to: u64) -> Get {
+        self.0.cf_time_range.push(ColumnFamilyTimeRange {
+            column_family: family.into(),
+            time_range: times(from, to),
+        });
+        self
+    }
+
+    /// Reads so many versions of each column at most; one unless this is said.
+    pub fn versions(mut self, versions: u32) -> Get {
+        self.0.max_versions = Some(versions);
         self
     }
 }

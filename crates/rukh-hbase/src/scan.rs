@@ -294,12 +294,21 @@ impl Scanner {
         for (at, count) in response.cells_per_result.iter().enumerate() {
             for _ in 0..*count {
                 let cell = decode(&mut cells).map_err(|reason| protocol(&open.server, reason))?;
+                // A part may turn out to be all of its row: a server that has read as much as it may does not look for more.
+                if self.part.cells.first().is_some_and(|first| first.row != cell.row) {
+                    rows.push(std::mem::take(&mut self.part));
+                }
                 self.part.cells.push(cell);
             }
             let is_partial = response.partial_flag_per_result.get(at).copied().unwrap_or(false);
             if !is_partial && !self.part.is_empty() {
                 rows.push(std::mem::take(&mut self.part));
             }
+        }
+        let has_more = response.more_results.unwrap_or(true);
+        let is_end_of_region = !has_more || response.more_results_in_region == Some(false);
+        if is_end_of_region && !self.part.is_empty() {
+            rows.push(std::mem::take(&mut self.part));
         }
         if !cells.is_empty() || !response.results.is_empty() {
             return Err(protocol(
@@ -315,7 +324,6 @@ impl Scanner {
             self.scan.limit = self.scan.limit.map(|left| left - 1);
             self.ready.push_back(row);
         }
-        let has_more = response.more_results.unwrap_or(true);
         if !has_more || self.scan.limit == Some(0) {
             if has_more && response.more_results_in_region != Some(false) {
                 self.close();

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use bytes::Bytes;
 use rukh_hbase::{
-    CellKind, CheckAndMutate, Client, Compare, Family, Filter, Get, LATEST, Mutation, Scan, Settings,
+    CellKind, CheckAndMutate, Client, Compare, Family, Filter, Get, LATEST, Mutation, RowRequest, Scan,
+    Settings,
 };
 
 /// An HBase that ends with the test, also if that fails.
@@ -86,13 +87,159 @@ async fn a_real_server_does_what_transactions_need() {
     a_delete_marker_leaves_the_past(&client).await;
     a_delete_marker_hides_later_puts_at_its_time(&client).await;
     a_number_grows_under_a_condition(&client).await;
+    many_rows_are_one_batch(&client).await;
+    outcomes_of_a_batch_are_of_their_requests(&client).await;
     errors_name_their_class(&client).await;
     scans_give_each_row_once_in_order(&client).await;
     filters_let_pass_what_they_say(&client).await;
     a_scan_at_a_time_is_a_snapshot(&client).await;
     client.disable_table("t").await.unwrap();
     client.delete_table("t").await.unwrap();
+    tables_are_changed(&client).await;
+    namespaces_come_and_go(&client, &server.url).await;
+    regions_split_move_and_merge_beneath_scans(&client).await;
     the_example_runs(&server.url);
+}
+
+async fn tables_are_changed(client: &Client) {
+    client
+        .create_table("changed", &[family("d")], vec![])
+        .await
+        .unwrap();
+    assert_eq!(client.tables().await.unwrap(), ["changed"]);
+    let with = |name: &str, attributes: &[(&str, &str)]| Family {
+        name: name.to_string(),
+        attributes: attributes
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
+    };
+    let families = [
+        with(
+            "d",
+            &[
+                ("VERSIONS", "7"),
+                ("MIN_VERSIONS", "1"),
+                ("TTL", "600"),
+                ("KEEP_DELETED_CELLS", "TTL"),
+            ],
+        ),
+        with("e", &[("COMPRESSION", "NONE"), ("BLOOMFILTER", "ROW")]),
+    ];
+    client.modify_table("changed", &families).await.unwrap();
+    let found = client.families("changed").await.unwrap();
+    assert_eq!(found.len(), 2);
+    for (found, family) in found.iter().zip(&families) {
+        assert_eq!(found.name, family.name);
+        for attribute in &family.attributes {
+            assert!(found.attributes.contains(attribute), "{attribute:?}: {found:?}");
+        }
+    }
+    client.mutate("changed", put("a", "e", 1, "x")).await.unwrap();
+    client.flush("changed").await.unwrap();
+    client.compact("changed", true).await.unwrap();
+    client.wait_until_compacted("changed").await.unwrap();
+    assert_eq!(scanned(client, "changed", Scan::all()).await.len(), 1);
+    client.disable_table("changed").await.unwrap();
+    client.truncate_table("changed", true).await.unwrap();
+    assert_eq!(scanned(client, "changed", Scan::all()).await, []);
+    client.disable_table("changed").await.unwrap();
+    client.enable_table("changed").await.unwrap();
+    client.disable_table("changed").await.unwrap();
+    client.delete_table("changed").await.unwrap();
+    assert_eq!(client.tables().await.unwrap(), [""; 0]);
+    let error = client.families("changed").await.unwrap_err();
+    assert_eq!(error.to_string(), "table \"default:changed\" does not exist");
+}
+
+async fn namespaces_come_and_go(client: &Client, url: &str) {
+    client.create_namespace("other").await.unwrap();
+    assert!(client.namespaces().await.unwrap().contains(&"other".to_string()));
+    let other = Client::new(&url.replace("/default", "/other"), Settings::default()).unwrap();
+    other.create_table("t", &[family("d")], vec![]).await.unwrap();
+    other.mutate("t", put("a", "d", 1, "x")).await.unwrap();
+    assert_eq!(other.tables().await.unwrap(), ["t"]);
+    assert_eq!(client.tables().await.unwrap(), [""; 0]);
+    let error = client.delete_namespace("other").await.unwrap_err();
+    assert_eq!(error.class(), Some("ConstraintException"), "{error}");
+    other.disable_table("t").await.unwrap();
+    other.delete_table("t").await.unwrap();
+    client.delete_namespace("other").await.unwrap();
+    assert!(!client.namespaces().await.unwrap().contains(&"other".to_string()));
+}
+
+/// Scans that go on in both directions while regions change see each row once, and batches write each row.
+async fn regions_split_move_and_merge_beneath_scans(client: &Client) {
+    const ROWS: usize = 4000;
+    let key = |nth: usize| format!("r{nth:05}");
+    let cuts = [3000, 3500].map(|nth| Bytes::from(key(nth)));
+    client
+        .create_table("moving", &[family("d")], cuts.into())
+        .await
+        .unwrap();
+    let write = async |value: &'static str| {
+        let puts = (0..ROWS).map(|nth| {
+            let put = Mutation::put(key(nth)).cell(CellKind::Put, "d", "v", LATEST, value);
+            RowRequest::mutate("moving", put)
+        });
+        client.batch(puts.collect()).await.iter().all(Result::is_ok)
+    };
+    assert!(write("first").await);
+    let scan = async |backward: bool| {
+        let shape = match backward {
+            true => Scan::backward("", ""),
+            false => Scan::all(),
+        };
+        // Answers of few rows, so that a scan is long.
+        let mut scanner = client.scan("moving", shape.batch_bytes(4000));
+        let mut keys = Vec::new();
+        while let Some(row) = scanner.next().await.unwrap() {
+            keys.push(String::from_utf8(row.key().to_vec()).unwrap());
+        }
+        if backward {
+            keys.reverse();
+        }
+        keys
+    };
+    let all: Vec<String> = (0..ROWS).map(key).collect();
+    // A region cannot be cut again while its files are parts of those of the region that it was cut from, so each is changed once.
+    let change = async {
+        client.split_region("moving", key(1500)).await.unwrap();
+        let regions = client.regions("moving").await.unwrap();
+        assert_eq!(regions.len(), 4, "{regions:?}");
+        client.move_region("moving", key(2000), None).await.unwrap();
+        client.flush("moving").await.unwrap();
+        assert!(write("second").await);
+        client.merge_regions("moving", key(3000)).await.unwrap();
+        client.compact("moving", true).await.unwrap();
+    };
+    let scans = async {
+        let mut done = 0;
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while std::time::Instant::now() < until {
+            let found = scan(done % 2 == 1).await;
+            let missing: Vec<&String> = all.iter().filter(|key| !found.contains(key)).collect();
+            assert!(
+                found == all,
+                "scan {done} has {} rows, without {missing:?}",
+                found.len()
+            );
+            done += 1;
+        }
+        done
+    };
+    let ((), done) = tokio::join!(change, scans);
+    assert!(done > 2, "{done}");
+    let regions = client.regions("moving").await.unwrap();
+    let starts: Vec<&[u8]> = regions.iter().map(|region| &region.start[..]).collect();
+    assert_eq!(starts, [&b""[..], key(1500).as_bytes(), key(3000).as_bytes()]);
+    let error = client.merge_regions("moving", key(3999)).await.unwrap_err();
+    assert!(
+        error.to_string().contains("no region behind the last one"),
+        "{error}"
+    );
+    client.disable_table("moving").await.unwrap();
+    client.delete_table("moving").await.unwrap();
 }
 
 /// Tests lie beside the folder of the examples, which are built with them.
@@ -203,6 +350,81 @@ async fn a_number_grows_under_a_condition(client: &Client) {
             .unwrap()
             .processed
     );
+}
+
+/// Rows of all three regions.
+async fn many_rows_are_one_batch(client: &Client) {
+    let row = |nth: usize| format!("{}{nth:05}", ["b", "k", "w"][nth % 3]);
+    let lock = |nth: usize, time| {
+        let put = Mutation::put(row(nth)).cell(CellKind::Put, "c", "v", time, format!("{nth} at {time}"));
+        let lock = CheckAndMutate::if_absent(row(nth), "c", "v", 11, LATEST).then(put);
+        RowRequest::check_and_mutate("t", lock)
+    };
+    let taken = async |time| {
+        let locks = (0..3000).map(|nth| lock(nth, time)).collect();
+        let outcomes = client.batch(locks).await;
+        outcomes
+            .into_iter()
+            .filter(|outcome| outcome.as_ref().unwrap().processed)
+            .count()
+    };
+    assert_eq!(taken(1000).await, 3000, "the first takes all");
+    assert_eq!(taken(1001).await, 0, "the second none");
+    let gets = (0..3000)
+        .rev()
+        .map(|nth| RowRequest::get("t", Get::new(row(nth))));
+    let found = client.batch(gets.collect()).await;
+    for (nth, outcome) in (0..3000).rev().zip(found) {
+        let found = outcome.unwrap().row;
+        assert_eq!(found.key(), row(nth).as_bytes());
+        assert_eq!(
+            found.value(b"c", b"v").unwrap(),
+            format!("{nth} at 1000").as_bytes()
+        );
+    }
+    let deletes = (0..3000).map(|nth| {
+        let marker = Mutation::delete(row(nth)).cell(CellKind::DeleteFamily, "c", "", LATEST, "");
+        RowRequest::mutate("t", marker)
+    });
+    assert!(client.batch(deletes.collect()).await.iter().all(Result::is_ok));
+    assert_eq!(scanned(client, "t", Scan::range("b", "c")).await, []);
+}
+
+async fn outcomes_of_a_batch_are_of_their_requests(client: &Client) {
+    let increment = || RowRequest::mutate("t", Mutation::increment("n", "d", "n", 3));
+    let outcomes = client
+        .batch(vec![
+            increment(),
+            RowRequest::mutate("t", put("m", "none", 1, "x")),
+            RowRequest::get("t", Get::new("a")),
+            RowRequest::get("gone", Get::new("a")),
+            RowRequest::get("t", Get::new("nothing")),
+            RowRequest::check_and_mutate("t", CheckAndMutate::if_absent("m", "d", "v", 0, LATEST)),
+            increment(),
+            RowRequest::mutate("t", put("m", "d", 1, "y")),
+        ])
+        .await;
+    let texts = outcomes.iter().map(|outcome| match outcome {
+        Ok(done) => format!("{} cells", done.row.cells.len()),
+        Err(error) => error.class().map_or_else(|| error.to_string(), str::to_owned),
+    });
+    let texts: Vec<String> = texts.collect();
+    assert_eq!(
+        texts,
+        [
+            "1 cells",
+            "NoSuchColumnFamilyException",
+            "1 cells",
+            "table \"default:gone\" does not exist",
+            "0 cells",
+            "invalid conditional change: it needs mutations, all of the row of the condition",
+            "1 cells",
+            "0 cells",
+        ]
+    );
+    let number = |nth: usize| outcomes[nth].as_ref().unwrap().row.value(b"d", b"n").unwrap()[7];
+    assert_eq!(number(0) + number(6), 9, "3 and 6, in any order");
+    assert!(client.batch(Vec::new()).await.is_empty());
 }
 
 async fn errors_name_their_class(client: &Client) {

@@ -176,6 +176,19 @@ pub struct SplitTableRegionRequest {
     pub nonce: Option<u64>,
 }
 
+/// Regions that lie beside each other, by their encoded names.
+#[derive(Clone, PartialEq, Message)]
+pub struct MergeTableRegionsRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub region: Vec<RegionSpecifier>,
+    #[prost(bool, optional, tag = "3")]
+    pub forcible: Option<bool>,
+    #[prost(uint64, optional, tag = "4")]
+    pub nonce_group: Option<u64>,
+    #[prost(uint64, optional, tag = "5")]
+    pub nonce: Option<u64>,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct MoveRegionRequest {
     #[prost(message, required, tag = "1")]
