@@ -153,7 +153,7 @@ fn many_adders_lose_nothing() {
                         write.commit(Durability::Buffered).unwrap();
                     }
                     if nth == ADDS / 2 {
-                        engine.store().flush().unwrap();
+                        engine.flush().unwrap();
                     }
                 }
             });
@@ -303,7 +303,7 @@ fn run(store: Arc<dyn KvStore>, steps: &[(Vec<Op>, u8)]) {
                     run_op(engine.begin().unwrap(), &table, op, &mut model);
                 }
                 if ops.len() > 3 {
-                    engine.store().flush().unwrap();
+                    engine.flush().unwrap();
                 }
             }
             mode => {

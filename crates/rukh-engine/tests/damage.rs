@@ -67,7 +67,7 @@ fn database(path: &Path, in_files: i64, layout: Layout) {
             engine.repack_index(id, &NoProgress).unwrap();
         }
     }
-    engine.store().flush().unwrap();
+    engine.flush().unwrap();
     for commit in 0..COMMITS {
         let first = in_files + commit * ROWS;
         insert(&engine, first..first + ROWS);

@@ -68,7 +68,7 @@ fn check(engine: &Engine, expected: &[Vec<Datum>]) {
     assert_eq!(found, expected);
     let report = engine.check_table(table(engine).id, &NoProgress).unwrap();
     assert!(report.is_clean(), "{report:?}");
-    assert_eq!(engine.store().load_files().unwrap(), []);
+    assert_eq!(engine.store().local().unwrap().load_files().unwrap(), []);
 }
 
 fn span(start: &[Datum], start_edge: Edge, end: &[Datum], end_edge: Edge) -> Span {

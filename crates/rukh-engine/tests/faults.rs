@@ -66,7 +66,7 @@ fn sweep_with(fault: Fault, rows_at_once: u64) {
             "write {n}: {:?}",
             memory.tables()
         );
-        assert_eq!(memory.load_files().unwrap(), []);
+        assert_eq!(memory.local().unwrap().load_files().unwrap(), []);
     }
 }
 
@@ -154,7 +154,7 @@ fn full_disk(rows_at_once: u64) -> usize {
             }
         }
         assert_eq!(&state(&engine), states.last().unwrap(), "write {n}");
-        assert_eq!(memory.load_files().unwrap(), [], "write {n}");
+        assert_eq!(memory.local().unwrap().load_files().unwrap(), [], "write {n}");
         drop(engine);
         let engine = support::open(memory);
         assert_eq!(&state(&engine), states.last().unwrap(), "write {n}");
@@ -188,7 +188,7 @@ fn the_end_of_the_process_on_a_full_disk() {
             (found == states[at] && !completed) || (found == states[at + 1] && may_be_done),
             "write {n}, step {at}: {found:#?}"
         );
-        assert_eq!(memory.load_files().unwrap(), [], "write {n}");
+        assert_eq!(memory.local().unwrap().load_files().unwrap(), [], "write {n}");
     }
 }
 

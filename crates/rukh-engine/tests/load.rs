@@ -72,7 +72,7 @@ proptest! {
             (loaded, inserted) => panic!("{loaded:?}, {inserted:?}"),
         }
         prop_assert_eq!(rows(&loaded), rows(&inserted));
-        prop_assert_eq!(loaded.store().load_files().unwrap(), []);
+        prop_assert_eq!(loaded.store().local().unwrap().load_files().unwrap(), []);
         prop_assert_eq!(loaded.store().latest().get("catalog", b"load").unwrap(), None);
     }
 }
@@ -162,7 +162,7 @@ fn a_load_that_is_dropped_or_cancelled_leaves_nothing() {
         Err(EngineError::Cancelled) => assert_eq!(rows(&engine).len(), 0),
         other => assert_eq!(other.unwrap(), 100),
     }
-    assert_eq!(engine.store().load_files().unwrap(), []);
+    assert_eq!(engine.store().local().unwrap().load_files().unwrap(), []);
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn check(engine: &Engine) -> u64 {
         "{:?}",
         engine.store().tables()
     );
-    assert_eq!(engine.store().load_files().unwrap(), []);
+    assert_eq!(engine.store().local().unwrap().load_files().unwrap(), []);
     assert!(engine.builds().is_empty());
     rows
 }

@@ -28,8 +28,8 @@ mod support;
 use rukh_engine::CounterMerge;
 use rukh_kv::forward_store;
 use rukh_kv::{
-    Durability, KvError, KvStore, LoadFile, Purge, RocksOptions, RocksStore, SortedWriter, TableName,
-    TableOptions, WriteBatch,
+    Durability, KvError, KvStore, LoadFile, LocalFiles, Purge, RocksOptions, RocksStore, SortedWriter,
+    TableName, TableOptions, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,18 +86,11 @@ fn is_of_blocks(table: &str) -> bool {
 }
 
 impl KvStore for PointStore {
-    forward_store!(inner: capabilities merge_operator tables configure_table snapshot latest approximate_size approximate_keys split_points load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
+    forward_store!(inner: capabilities merge_operator tables configure_table snapshot latest approximate_size approximate_keys split_points table_usage close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.points
             .pass("create", || self.inner.create_table(table, options))
-    }
-
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        let points = self.points.clone();
-        let passing =
-            |purge: Purge| -> Purge { Arc::new(move |value| points.pass("purge", || purge(value))) };
-        self.inner.set_purge(table, purge.map(passing))
     }
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
@@ -118,17 +111,35 @@ impl KvStore for PointStore {
         self.points.pass("sync", || self.inner.sync())
     }
 
-    fn flush(&self) -> Result<(), KvError> {
-        self.points.pass("flush", || self.inner.flush())
-    }
-
     fn compact(&self, table: &str) -> Result<(), KvError> {
         self.points.pass("compact", || self.inner.compact(table))
     }
 
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        self.inner.local().map(|_| self as &dyn LocalFiles)
+    }
+}
+
+impl LocalFiles for PointStore {
+    forward_store!(inner: load_files make_room abandon_files is_abandoned discard_files discard_stray_files usage backup checkpoint);
+
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        let files = self.inner.local_files("loads by files")?;
+        let points = self.points.clone();
+        let passing =
+            |purge: Purge| -> Purge { Arc::new(move |value| points.pass("purge", || purge(value))) };
+        files.set_purge(table, purge.map(passing))
+    }
+
+    fn flush(&self) -> Result<(), KvError> {
+        let files = self.inner.local_files("loads by files")?;
+        self.points.pass("flush", || files.flush())
+    }
+
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
+        let files = self.inner.local_files("loads by files")?;
         Ok(Box::new(PointWriter {
-            inner: self.inner.sorted_writer(table)?,
+            inner: files.sorted_writer(table)?,
             point: match table.starts_with('i') {
                 _ if is_of_blocks(table) => "blocks",
                 true => "backfill",
@@ -139,9 +150,10 @@ impl KvStore for PointStore {
     }
 
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
+        let files = self.inner.local_files("loads by files")?;
         loads
             .into_iter()
-            .try_for_each(|load| self.points.pass("ingest", || self.inner.ingest(vec![load])))
+            .try_for_each(|load| self.points.pass("ingest", || files.ingest(vec![load])))
     }
 }
 
@@ -188,7 +200,7 @@ fn live(path: &Path, end: Option<(String, u64, bool)>) -> BTreeMap<String, u64> 
         step(&engine).unwrap();
         println!("done {at}");
         if at % 4 == 3 {
-            store.flush().unwrap();
+            store.local().unwrap().flush().unwrap();
         }
     }
     points.seen.lock().unwrap().clone()
@@ -297,7 +309,7 @@ fn the_process_ends_at_every_point() {
                     named.sum::<usize>() + 2,
                     "{made} {point} {number}"
                 );
-                assert_eq!(store.load_files().unwrap(), []);
+                assert_eq!(store.local().unwrap().load_files().unwrap(), []);
                 ends += 1;
                 drop(engine);
                 drop(store);

@@ -329,6 +329,9 @@ impl From<KvError> for SqlError {
             KvError::DirectoryExists { .. } => SqlError::statement("58P02", message),
             KvError::InsideDatabase { .. } => SqlError::statement("22023", message),
             KvError::Unsupported { .. } => SqlError::unsupported(message),
+            KvError::UnknownScheme { url, .. } => SqlError::unsupported(message).with_hint(format!(
+                "Databases and backups are directories; one of this name is \"./{url}\"."
+            )),
             // Names of storage are no names of tables.
             KvError::UnknownTable { table } => {
                 let message = "a table or index that the statement uses was dropped meanwhile";

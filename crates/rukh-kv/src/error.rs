@@ -142,6 +142,14 @@ pub enum KvError {
         /// The operation.
         operation: &'static str,
     },
+    /// Where a directory is expected there is the URL of a storage.
+    #[error("no storage of the scheme \"{scheme}\" is known")]
+    UnknownScheme {
+        /// The URL as given.
+        url: String,
+        /// What is before its `://`.
+        scheme: String,
+    },
     /// Any other failure of the storage below.
     #[error("could not {operation}: {source}")]
     Io {

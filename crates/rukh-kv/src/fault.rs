@@ -6,7 +6,9 @@
 //! acknowledged. Reads never fail.
 
 use crate::forward_store;
-use crate::{Durability, KvError, KvStore, LoadFile, SortedWriter, TableName, TableOptions, WriteBatch};
+use crate::{
+    Durability, KvError, KvStore, LoadFile, LocalFiles, SortedWriter, TableName, TableOptions, WriteBatch,
+};
 use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
@@ -95,7 +97,7 @@ fn injected(number: u64) -> KvError {
 }
 
 impl KvStore for FaultStore {
-    forward_store!(inner: capabilities merge_operator tables table_exists configure_table set_purge snapshot latest flush compact compact_all approximate_size approximate_keys split_points load_files abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
+    forward_store!(inner: capabilities merge_operator tables table_exists configure_table snapshot latest compact compact_all approximate_size approximate_keys split_points table_usage close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         Plan::run(&self.plan, || self.inner.create_table(table, options))
@@ -113,8 +115,17 @@ impl KvStore for FaultStore {
         Plan::run(&self.plan, || self.inner.sync())
     }
 
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        self.inner.local().map(|_| self as &dyn LocalFiles)
+    }
+}
+
+impl LocalFiles for FaultStore {
+    forward_store!(inner: set_purge flush load_files abandon_files is_abandoned discard_files discard_stray_files usage backup checkpoint);
+
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
-        let inner = self.inner.sorted_writer(table)?;
+        let files = self.inner.local_files("loads by files")?;
+        let inner = files.sorted_writer(table)?;
         Ok(Box::new(FaultWriter {
             inner,
             plan: Arc::clone(&self.plan),
@@ -123,13 +134,15 @@ impl KvStore for FaultStore {
 
     /// Ingests table by table, so that a fault can fall between two.
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
+        let files = self.inner.local_files("loads by files")?;
         loads
             .into_iter()
-            .try_for_each(|load| Plan::run(&self.plan, || self.inner.ingest(vec![load])))
+            .try_for_each(|load| Plan::run(&self.plan, || files.ingest(vec![load])))
     }
 
     fn make_room(&self, tables: &[TableName]) -> Result<(), KvError> {
-        Plan::run(&self.plan, || self.inner.make_room(tables))
+        let files = self.inner.local_files("loads by files")?;
+        Plan::run(&self.plan, || files.make_room(tables))
     }
 }
 

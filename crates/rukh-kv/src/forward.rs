@@ -1,6 +1,6 @@
 //! Stores around other stores.
 
-/// Implements methods of [`KvStore`](crate::KvStore) as those of the store in a field: `forward_store!(inner: sync flush)`.
+/// Implements methods of [`KvStore`](crate::KvStore) or [`LocalFiles`](crate::LocalFiles) as those of the store in a field: `forward_store!(inner: sync close)`.
 #[macro_export]
 macro_rules! forward_store {
     ($inner:ident: $($method:ident)*) => {
@@ -38,7 +38,7 @@ macro_rules! forward_store {
     };
     (@set_purge $inner:ident) => {
         fn set_purge(&self, table: &str, purge: Option<$crate::Purge>) -> Result<(), $crate::KvError> {
-            self.$inner.set_purge(table, purge)
+            self.$inner.local_files("forgetting in the background")?.set_purge(table, purge)
         }
     };
     (@drop_table $inner:ident) => {
@@ -68,7 +68,7 @@ macro_rules! forward_store {
     };
     (@flush $inner:ident) => {
         fn flush(&self) -> Result<(), $crate::KvError> {
-            self.$inner.flush()
+            self.$inner.local_files("flushes")?.flush()
         }
     };
     (@compact $inner:ident) => {
@@ -99,42 +99,42 @@ macro_rules! forward_store {
     };
     (@sorted_writer $inner:ident) => {
         fn sorted_writer(&self, table: &str) -> Result<Box<dyn $crate::SortedWriter>, $crate::KvError> {
-            self.$inner.sorted_writer(table)
+            self.$inner.local_files("loads by files")?.sorted_writer(table)
         }
     };
     (@load_files $inner:ident) => {
         fn load_files(&self) -> Result<::std::vec::Vec<$crate::LoadFile>, $crate::KvError> {
-            self.$inner.load_files()
+            self.$inner.local_files("loads by files")?.load_files()
         }
     };
     (@make_room $inner:ident) => {
         fn make_room(&self, tables: &[$crate::TableName]) -> Result<(), $crate::KvError> {
-            self.$inner.make_room(tables)
+            self.$inner.local_files("loads by files")?.make_room(tables)
         }
     };
     (@ingest $inner:ident) => {
         fn ingest(&self, loads: ::std::vec::Vec<($crate::TableName, ::std::vec::Vec<$crate::LoadFile>)>) -> Result<(), $crate::KvError> {
-            self.$inner.ingest(loads)
+            self.$inner.local_files("loads by files")?.ingest(loads)
         }
     };
     (@discard_files $inner:ident) => {
         fn discard_files(&self, files: &[$crate::LoadFile]) -> Result<(), $crate::KvError> {
-            self.$inner.discard_files(files)
+            self.$inner.local_files("loads by files")?.discard_files(files)
         }
     };
     (@abandon_files $inner:ident) => {
         fn abandon_files(&self, files: &[$crate::LoadFile]) -> Result<(), $crate::KvError> {
-            self.$inner.abandon_files(files)
+            self.$inner.local_files("loads by files")?.abandon_files(files)
         }
     };
     (@is_abandoned $inner:ident) => {
         fn is_abandoned(&self, file: &$crate::LoadFile) -> Result<bool, $crate::KvError> {
-            self.$inner.is_abandoned(file)
+            self.$inner.local_files("loads by files")?.is_abandoned(file)
         }
     };
     (@discard_stray_files $inner:ident) => {
         fn discard_stray_files(&self, keep: &[$crate::LoadFile]) -> Result<(), $crate::KvError> {
-            self.$inner.discard_stray_files(keep)
+            self.$inner.local_files("loads by files")?.discard_stray_files(keep)
         }
     };
     (@table_usage $inner:ident) => {
@@ -144,17 +144,17 @@ macro_rules! forward_store {
     };
     (@usage $inner:ident) => {
         fn usage(&self) -> Result<$crate::StoreUsage, $crate::KvError> {
-            self.$inner.usage()
+            self.$inner.local_files("sizes of files")?.usage()
         }
     };
     (@backup $inner:ident) => {
         fn backup(&self, directory: &::std::path::Path) -> Result<$crate::Backup, $crate::KvError> {
-            self.$inner.backup(directory)
+            self.$inner.local_files("backups")?.backup(directory)
         }
     };
     (@checkpoint $inner:ident) => {
         fn checkpoint(&self, directory: &::std::path::Path) -> Result<(), $crate::KvError> {
-            self.$inner.checkpoint(directory)
+            self.$inner.local_files("checkpoints")?.checkpoint(directory)
         }
     };
     (@close $inner:ident) => {

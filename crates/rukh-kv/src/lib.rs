@@ -46,6 +46,7 @@ mod record;
 mod rocks;
 mod scan;
 mod store;
+mod url;
 mod usage;
 
 pub use batch::{WriteBatch, WriteOp};
@@ -62,7 +63,8 @@ pub use rocks::{
 };
 pub use scan::{KeyValue, ScanSpec, ScanStats};
 pub use store::{
-    Capabilities, Compression, Durability, KvCursor, KvSnapshot, KvStore, Purge, SortedWriter, TableOptions,
-    Visit,
+    Capabilities, Compression, Durability, KvCursor, KvSnapshot, KvStore, LocalFiles, Purge, SortedWriter,
+    TableOptions, Visit,
 };
+pub use url::check_directory;
 pub use usage::{StoreUsage, TableUsage};

@@ -13,8 +13,8 @@ mod rows;
 mod snapshot;
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, Purge,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp, merge,
+    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator,
+    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp, merge,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -34,6 +34,8 @@ type Tables = BTreeMap<String, Arc<Table>>;
 pub struct MemoryStore {
     shared: Arc<Shared>,
     merge: Option<Arc<dyn MergeOperator>>,
+    /// Whether it plays a store whose data are elsewhere.
+    is_remote: bool,
 }
 
 /// What the store, its snapshots and its writers have in common.
@@ -63,6 +65,7 @@ impl MemoryStore {
         MemoryStore {
             shared: Arc::default(),
             merge: None,
+            is_remote: false,
         }
     }
 
@@ -71,6 +74,15 @@ impl MemoryStore {
         MemoryStore {
             shared: Arc::default(),
             merge: Some(merge),
+            is_remote: false,
+        }
+    }
+
+    /// Makes an empty store without [`LocalFiles`], as one is whose data are on other machines, for tests of what is done without these.
+    pub fn without_files(merge: Arc<dyn MergeOperator>) -> MemoryStore {
+        MemoryStore {
+            is_remote: true,
+            ..MemoryStore::with_merge_operator(merge)
         }
     }
 
@@ -227,16 +239,6 @@ impl KvStore for MemoryStore {
         self.table(table).map(|_| ())
     }
 
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        self.table(table)?;
-        let mut state = self.shared.open()?;
-        match purge {
-            Some(purge) => state.purges.insert(table.to_owned(), purge),
-            None => state.purges.remove(table),
-        };
-        Ok(())
-    }
-
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         let mut state = self.shared.open()?;
         state.purges.remove(table);
@@ -259,10 +261,6 @@ impl KvStore for MemoryStore {
     }
 
     fn sync(&self) -> Result<(), KvError> {
-        self.shared.open().map(|_| ())
-    }
-
-    fn flush(&self) -> Result<(), KvError> {
         self.shared.open().map(|_| ())
     }
 
@@ -298,6 +296,42 @@ impl KvStore for MemoryStore {
             .collect();
         points.dedup();
         Ok(points.into_iter().map(|at| keys[at].to_vec()).collect())
+    }
+
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
+        let table = self.table(table)?;
+        Ok(TableUsage {
+            keys: table.keys(&KeyRange::all()).len() as u64,
+            buffer_bytes: table.size(&KeyRange::all()),
+            ..TableUsage::default()
+        })
+    }
+
+    fn close(&self) -> Result<(), KvError> {
+        let mut state = self.shared.open()?;
+        state.closed = true;
+        state.tables = Arc::default();
+        Ok(())
+    }
+
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        (!self.is_remote).then_some(self as &dyn LocalFiles)
+    }
+}
+
+impl LocalFiles for MemoryStore {
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        self.table(table)?;
+        let mut state = self.shared.open()?;
+        match purge {
+            Some(purge) => state.purges.insert(table.to_owned(), purge),
+            None => state.purges.remove(table),
+        };
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), KvError> {
+        self.shared.open().map(|_| ())
     }
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
@@ -346,15 +380,6 @@ impl KvStore for MemoryStore {
         Ok(())
     }
 
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError> {
-        let table = self.table(table)?;
-        Ok(TableUsage {
-            keys: table.keys(&KeyRange::all()).len() as u64,
-            buffer_bytes: table.size(&KeyRange::all()),
-            ..TableUsage::default()
-        })
-    }
-
     fn usage(&self) -> Result<StoreUsage, KvError> {
         let state = self.shared.open()?;
         let sizes = state.tables.values().map(|table| table.size(&KeyRange::all()));
@@ -373,12 +398,5 @@ impl KvStore for MemoryStore {
         Err(KvError::Unsupported {
             operation: "checkpoints",
         })
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        let mut state = self.shared.open()?;
-        state.closed = true;
-        state.tables = Arc::default();
-        Ok(())
     }
 }

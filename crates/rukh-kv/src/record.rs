@@ -14,8 +14,8 @@
 use crate::forward_store;
 use crate::hex::Hex;
 use crate::{
-    Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, ScanSpec, ScanStats, SortedWriter,
-    TableName, TableOptions, WriteBatch,
+    Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, ScanSpec, ScanStats,
+    SortedWriter, TableName, TableOptions, WriteBatch,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -185,7 +185,7 @@ impl Log {
 }
 
 impl KvStore for RecordStore {
-    forward_store!(inner: capabilities merge_operator tables table_exists configure_table set_purge sync flush compact compact_all approximate_size approximate_keys split_points load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
+    forward_store!(inner: capabilities merge_operator tables table_exists configure_table sync compact compact_all approximate_size approximate_keys split_points table_usage close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         self.inner.create_table(table, options)?;
@@ -217,8 +217,17 @@ impl KvStore for RecordStore {
         Ok(())
     }
 
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        self.inner.local().map(|_| self as &dyn LocalFiles)
+    }
+}
+
+impl LocalFiles for RecordStore {
+    forward_store!(inner: set_purge flush load_files make_room abandon_files is_abandoned discard_files discard_stray_files usage backup checkpoint);
+
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
-        let inner = self.inner.sorted_writer(table)?;
+        let files = self.inner.local_files("loads by files")?;
+        let inner = files.sorted_writer(table)?;
         Ok(Box::new(RecordWriter {
             inner,
             table: table.to_owned(),
@@ -227,8 +236,9 @@ impl KvStore for RecordStore {
     }
 
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
+        let files = self.inner.local_files("loads by files")?;
         let tables = loads.iter().map(|(table, _)| table.clone()).collect();
-        self.inner.ingest(loads)?;
+        files.ingest(loads)?;
         self.log.note(Operation::Ingest { tables });
         Ok(())
     }

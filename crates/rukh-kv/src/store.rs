@@ -38,12 +38,6 @@ pub trait KvStore: Send + Sync {
     /// options stays as it was created.
     fn configure_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError>;
 
-    /// Sets which values of a table may be forgotten, each on its own and at any time.
-    /// Replaces the earlier setting, and returns when it is no longer in use. Not kept over a
-    /// reopen. Stores forget in earnest where the table was created with [`TableOptions::purged`], or
-    /// this was said of it before the last open. Nothing is forgotten of a table of which nothing was said.
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError>;
-
     /// Drops a table with all its keys, durably. Snapshots and cursors made before still read it.
     fn drop_table(&self, table: &str) -> Result<(), KvError>;
 
@@ -62,9 +56,6 @@ pub trait KvStore: Send + Sync {
 
     /// Makes all earlier writes as durable as synced ones.
     fn sync(&self) -> Result<(), KvError>;
-
-    /// Moves what is in memory into the sorted files of the tables.
-    fn flush(&self) -> Result<(), KvError>;
 
     /// Rewrites a table in its most compact form.
     fn compact(&self, table: &str) -> Result<(), KvError>;
@@ -98,14 +89,43 @@ pub trait KvStore: Send + Sync {
     /// of roughly equal stored size; fewer, or none, where the data is small or not known well.
     fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError>;
 
+    /// Returns what a table takes up.
+    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError>;
+
+    /// Syncs and releases the storage, once the last snapshot and cursor is dropped. Later calls
+    /// give `Closed`.
+    fn close(&self) -> Result<(), KvError>;
+
+    /// Returns what the store offers because its data are files of this machine; `None` if they are not.
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        None
+    }
+
+    /// Returns the same, or the error `Unsupported` that names what would need it.
+    fn local_files(&self, operation: &'static str) -> Result<&dyn LocalFiles, KvError> {
+        self.local().ok_or(KvError::Unsupported { operation })
+    }
+}
+
+/// What a store offers whose data are files of this machine, beside [`KvStore`]: loads by files, backups, and forgetting in the background.
+pub trait LocalFiles: Send + Sync {
+    /// Sets which values of a table may be forgotten, each on its own and at any time.
+    /// Replaces the earlier setting, and returns when it is no longer in use. Not kept over a
+    /// reopen. Stores forget in earnest where the table was created with [`TableOptions::purged`], or
+    /// this was said of it before the last open. Nothing is forgotten of a table of which nothing was said.
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError>;
+
+    /// Moves what is in memory into the sorted files of the tables.
+    fn flush(&self) -> Result<(), KvError>;
+
     /// Starts a load of many entries in ascending key order, past the write path. They become
-    /// visible by [`KvStore::ingest`].
+    /// visible by [`LocalFiles::ingest`].
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError>;
 
     /// Returns the names of all finished files that wait to be ingested.
     fn load_files(&self) -> Result<Vec<LoadFile>, KvError>;
 
-    /// Does what ingesting files into these tables would take space for, so that [`KvStore::ingest`] finds it or this
+    /// Does what ingesting files into these tables would take space for, so that [`LocalFiles::ingest`] finds it or this
     /// fails with `DiskFull`: nothing is promised, as others may take the space in between.
     fn make_room(&self, tables: &[TableName]) -> Result<(), KvError>;
 
@@ -113,7 +133,7 @@ pub trait KvStore: Send + Sync {
     ///
     /// Atomic and durable table by table, in the order given, not across tables: an error or a
     /// crash leaves the first tables done. A caller that needs all or nothing writes down what
-    /// it is about to ingest, and after a crash ingests what [`KvStore::load_files`] still shows
+    /// it is about to ingest, and after a crash ingests what [`LocalFiles::load_files`] still shows
     /// of it; files of one table ingested twice change nothing.
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError>;
 
@@ -121,17 +141,14 @@ pub trait KvStore: Send + Sync {
     fn discard_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
 
     /// Empties finished files, durably, and without any space: a note may say that they are to be ingested, and
-    /// [`KvStore::is_abandoned`] says that they are not. They are there until they are discarded.
+    /// [`LocalFiles::is_abandoned`] says that they are not. They are there until they are discarded.
     fn abandon_files(&self, files: &[LoadFile]) -> Result<(), KvError>;
 
-    /// Whether a file is there and was emptied by [`KvStore::abandon_files`].
+    /// Whether a file is there and was emptied by [`LocalFiles::abandon_files`].
     fn is_abandoned(&self, file: &LoadFile) -> Result<bool, KvError>;
 
     /// Removes the files of loads that will not be ingested: all but `keep`. For when no load runs.
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError>;
-
-    /// Returns what a table takes up.
-    fn table_usage(&self, table: &str) -> Result<TableUsage, KvError>;
 
     /// Returns what the store takes up beside its tables.
     fn usage(&self) -> Result<StoreUsage, KvError>;
@@ -144,13 +161,9 @@ pub trait KvStore: Send + Sync {
     fn backup(&self, directory: &Path) -> Result<Backup, KvError>;
 
     /// Writes the present state into a directory that must not exist: a database of its own, which
-    /// shares files with this one where the file system can. Errors as [`KvStore::backup`], and
+    /// shares files with this one where the file system can. Errors as [`LocalFiles::backup`], and
     /// `DirectoryExists`.
     fn checkpoint(&self, directory: &Path) -> Result<(), KvError>;
-
-    /// Syncs and releases the storage, once the last snapshot and cursor is dropped. Later calls
-    /// give `Closed`.
-    fn close(&self) -> Result<(), KvError>;
 }
 
 /// A state of all tables that does not change while it is read.
@@ -261,7 +274,7 @@ pub struct TableOptions {
     /// Values of at least this many bytes lie in files of their own, so that rewriting keys does
     /// not rewrite them; `None` keeps all values with their keys.
     pub large_value_bytes: Option<u64>,
-    /// Whether values may be forgotten, as [`KvStore::set_purge`] will say; set when a table is created.
+    /// Whether values may be forgotten, as [`LocalFiles::set_purge`] will say; set when a table is created.
     pub purged: bool,
     /// How all of it is compressed; `None` takes what the store takes for all tables.
     pub compression: Option<Compression>,

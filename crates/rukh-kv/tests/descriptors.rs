@@ -38,7 +38,7 @@ fn keys(store: &dyn KvStore, table: &str) -> u64 {
 /// Makes a flush fail for lack of descriptors.
 fn stop(store: &dyn KvStore) {
     let taken = take_all_but(0);
-    let refused = store.flush();
+    let refused = store.local().unwrap().flush();
     assert!(
         matches!(refused, Err(KvError::TooManyFiles { .. })),
         "{refused:?}"

@@ -124,6 +124,15 @@ impl Database {
         )
     }
 
+    /// Makes an empty database in memory that does without files of this machine, as on a store which is elsewhere: for tests of that.
+    #[doc(hidden)]
+    pub fn open_without_files() -> Result<Self> {
+        Self::over(
+            Arc::new(MemoryStore::without_files(Arc::new(CounterMerge))),
+            false,
+        )
+    }
+
     fn over(store: Arc<dyn KvStore>, read_only: bool) -> Result<Self, Error> {
         Ok(Database {
             shared: Shared::open(store, read_only)?,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rukh_kv::{KvError, KvStore, LogDamage, RocksOptions, RocksStore, log_damage};
+use rukh_kv::{KvError, KvStore, LogDamage, RocksOptions, RocksStore, check_directory, log_damage};
 use rukh_sql::{CounterMerge, Repair};
 
 use crate::{Error, Result};
@@ -31,6 +31,7 @@ use crate::{Error, Result};
 /// ```
 pub fn repair(damaged: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<Repair> {
     let (damaged, directory) = (damaged.as_ref(), directory.as_ref());
+    check_directory(directory).map_err(rukh_sql::storage_error)?;
     check_empty(directory)?;
     let partial = with_ending(directory, ".repairing");
     let source = salvage(damaged).map_err(rukh_sql::storage_error)?;

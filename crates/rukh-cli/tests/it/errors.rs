@@ -18,6 +18,21 @@ fn a_caret_stands_under_the_place() {
 }
 
 #[test]
+fn urls_are_no_directories() {
+    let place = Place::with(HOSTS);
+    let url = "hbase://localhost:16000/default";
+    let runs = [
+        place.run(&[url, "-c", "SELECT 1"], ""),
+        place.run(&["serve", "s3://bucket/db"], ""),
+        place.run(&["backup", "db", url], ""),
+        place.run(&["db", "-c", "BACKUP DATABASE TO 'file:///tmp/x'"], ""),
+        place.run(&["repair", "db", url], ""),
+    ];
+    assert!(!place.path("hbase:").exists() && !place.path("s3:").exists() && !place.path("file:").exists());
+    insta::assert_snapshot!(runs.join("\n"));
+}
+
+#[test]
 fn the_first_failure_ends_a_script() {
     let place = Place::with(HOSTS);
     place.write(

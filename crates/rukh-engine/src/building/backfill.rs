@@ -13,6 +13,7 @@ use crate::reading::rows::RowReader;
 use crate::reading::snapshot::Snapshot;
 use crate::state::builds::{Build, BuildPhase};
 use crate::state::shared::Inner;
+use crate::storage::files::{LOADS, discard_files};
 use crate::storage::sorter::{self, Merge, Sorter};
 use crate::storage::split::split;
 use crate::{EngineError, Progress};
@@ -86,10 +87,11 @@ fn fill(
     if files.is_empty() {
         return Ok(());
     }
-    let ingested = store.ingest(vec![(TableName::new(storage.clone())?, files.clone())]);
+    let ingested = store
+        .local_files(LOADS)?
+        .ingest(vec![(TableName::new(storage.clone())?, files.clone())]);
     ingested.map_err(|error| {
-        // Strays are harmless, and removed when the database is opened next.
-        let _ = store.discard_files(&files);
+        discard_files(store, &files);
         error.into()
     })
 }
@@ -196,7 +198,7 @@ impl Filling<'_> {
             blocks: None,
             beside: Vec::new(),
         };
-        let store = self.inner.store.as_ref();
+        let store = &self.inner.store;
         let loads = write_sorted(store, self.snapshot, self.maintainer, entries, to, tick)?;
         Ok(loads.into_iter().flat_map(|(_, files)| files).collect())
     }
@@ -260,7 +262,7 @@ fn write_blocks(
         builder.add_entry(entries.key(), entries.value())?;
     }
     let blocks = index.blocks().expect("the index is columnar");
-    let mut writer = inner.store.sorted_writer(&blocks.storage)?;
+    let mut writer = inner.store.local_files(LOADS)?.sorted_writer(&blocks.storage)?;
     let mut pieces = pieces.finish()?;
     while pieces.advance()? {
         writer.add(pieces.key(), pieces.value())?;

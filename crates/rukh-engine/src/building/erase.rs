@@ -16,6 +16,7 @@ use crate::state::builds::Build;
 use crate::state::lock::WriterGuard;
 use crate::state::shared::Inner;
 use crate::state::unsettled::{Loads, Ranges};
+use crate::storage::files::{LOADS, discard_files};
 use crate::storage::sorter::{self, Sorter};
 use crate::writing::ingest;
 use crate::writing::pending::{Image, Stored};
@@ -46,10 +47,11 @@ pub struct Erase {
 
 impl Write {
     /// Whether the statement may become an [`Erase`] of rows of this table: it is no part of a transaction,
-    /// it locks no rows, it does not return the rows that it removes, and no former images of them are kept.
+    /// it locks no rows, it does not return the rows that it removes, no former images of them are kept, and storage takes files.
     pub fn may_erase(&self, table: &Table) -> bool {
         let is_kept = table.options.versions.is_some();
-        matches!(self.target, Target::Store(None)) && self.written.is_none() && !is_kept
+        let has_files = self.inner.store.local().is_some();
+        has_files && matches!(self.target, Target::Store(None)) && self.written.is_none() && !is_kept
     }
 
     /// Whether a table has more rows than so many in these spans, which are disjoint.
@@ -177,8 +179,7 @@ impl Erase {
         let written = self.write_files(&mut files, progress);
         let rows = written.inspect_err(|_| {
             let files = files.iter().flat_map(|(_, files)| files).cloned();
-            // Strays are harmless, and removed when the database is opened next.
-            let _ = self.inner.store.discard_files(&files.collect::<Vec<LoadFile>>());
+            discard_files(self.inner.store.as_ref(), &files.collect::<Vec<LoadFile>>());
         })?;
         let id = self.maintainer.codec.table.id;
         let ranges = std::mem::take(&mut self.ranges);
@@ -261,13 +262,13 @@ fn write_deletions(
     files: &mut Loads,
     progress: &dyn Progress,
 ) -> Result<u64, EngineError> {
-    let begin = |storage: &String| Ok((storage.clone(), store.sorted_writer(storage)?));
+    let begin = |storage: &String| Ok((storage.clone(), store.local_files(LOADS)?.sorted_writer(storage)?));
     let writers: Result<Vec<(String, Box<dyn SortedWriter>)>, EngineError> =
         storages.iter().map(begin).collect();
     let mut writers = writers?;
     let mut touched = Vec::new();
     for build in builds {
-        touched.push((build, store.sorted_writer(&build.touched())?));
+        touched.push((build, store.local_files(LOADS)?.sorted_writer(&build.touched())?));
     }
     let mut merge = sorter.finish()?;
     let (mut last, mut count) = (Vec::new(), 0);

@@ -18,6 +18,7 @@ use crate::state::builds::Build;
 use crate::state::lock::WriterGuard;
 use crate::state::shared::{Engine, Inner};
 use crate::state::unsettled::Loads;
+use crate::storage::files::{LOADS, discard_files};
 use crate::storage::sorter::{self, Sorter};
 use crate::writing::ingest;
 use crate::{EngineError, Progress, Row};
@@ -62,12 +63,18 @@ struct Encoder {
 }
 
 impl Engine {
+    /// Whether tables can be loaded, and many rows [erased](crate::Erase), past the write path.
+    pub fn can_load(&self) -> bool {
+        self.inner.store.local().is_some()
+    }
+
     /// Begins a bulk load of a table: waits for the writer lock.
     ///
     /// Memory is bounded by [`Engine::set_load_bytes_max`]; what does not fit goes to files in
     /// [`Engine::set_load_directory`].
     pub fn load(&self, id: TableId) -> Result<Load, EngineError> {
         let inner = self.inner.clone();
+        inner.store.local_files(LOADS)?;
         let guard = inner.lock_writer()?;
         let snapshot = inner.snapshot();
         let maintainer = inner.maintainer(&snapshot.definitions, id)?;
@@ -211,7 +218,7 @@ impl Load {
                 };
                 running += 1;
                 scope.spawn(move || {
-                    let store = self.inner.store.as_ref();
+                    let store = &self.inner.store;
                     let tick = &mut |entries| shared.tick(entries);
                     let maintainer = &self.maintainer;
                     let blocks = target.layout(maintainer).map(|index| {
@@ -238,8 +245,7 @@ impl Load {
         if let Some(error) = failed {
             let written = written.into_iter().flat_map(|(_, loads)| loads);
             let files = written.chain(loads).flat_map(|(_, files)| files);
-            // Strays are harmless, and removed when the database is opened next.
-            let _ = self.inner.store.discard_files(&files.collect::<Vec<_>>());
+            discard_files(self.inner.store.as_ref(), &files.collect::<Vec<_>>());
             return Err(error);
         }
         written.sort_by_key(|(target, _)| target.ingest_order());
@@ -252,7 +258,11 @@ impl Load {
         let builds = self.inner.builds.of_table(self.maintainer.codec.table.id);
         let begin = |build: Arc<Build>| {
             Ok(Beside {
-                writer: self.inner.store.sorted_writer(&build.touched())?,
+                writer: self
+                    .inner
+                    .store
+                    .local_files(LOADS)?
+                    .sorted_writer(&build.touched())?,
                 build,
                 files: files.clone(),
             })

@@ -7,6 +7,7 @@ use crate::forms::maintain::Maintainer;
 use crate::reading::snapshot::Snapshot;
 use crate::state::builds::Build;
 use crate::state::unsettled::Loads;
+use crate::storage::files::{discard_files, writer_of_unread};
 use crate::storage::sorter::Merge;
 use crate::writing::existing::check_collision;
 use parking_lot::Mutex;
@@ -73,7 +74,7 @@ pub(crate) struct Destination<'a> {
 /// one row key, and on a UNIQUE key of two rows. Only family 0 detects two rows with one row key:
 /// other column families leave the second out.
 pub(crate) fn write_sorted(
-    store: &dyn KvStore,
+    store: &Arc<dyn KvStore>,
     snapshot: &Snapshot,
     maintainer: &Maintainer,
     mut merge: Merge,
@@ -87,7 +88,7 @@ pub(crate) fn write_sorted(
     } = to;
     let mut output = match blocks {
         Some(blocks) => Output::Blocks(Box::new(blocks)),
-        None => Output::Rows(store.sorted_writer(target.storage(maintainer))?),
+        None => Output::Rows(writer_of_unread(store, target.storage(maintainer))?),
     };
     let mut check = Check::new(snapshot, maintainer, target);
     let (mut last_key, mut last_value) = (Vec::new(), Vec::new());
@@ -116,13 +117,12 @@ pub(crate) fn write_sorted(
     tick((count % CHUNK) as u64)?;
     let loads = match output {
         Output::Rows(writer) => vec![(target.storage(maintainer).to_string(), writer.finish()?)],
-        Output::Blocks(blocks) => blocks.finish(store)?,
+        Output::Blocks(blocks) => blocks.finish(store.as_ref())?,
     };
     for other in beside {
         other.finish().inspect_err(|_| {
             let files = loads.iter().flat_map(|(_, files)| files).cloned();
-            // Strays are harmless, and removed when the database is opened next.
-            let _ = store.discard_files(&files.collect::<Vec<LoadFile>>());
+            discard_files(store.as_ref(), &files.collect::<Vec<LoadFile>>());
         })?;
     }
     Ok(loads)

@@ -43,20 +43,24 @@ impl Engine {
     pub fn backup(&self, directory: &Path) -> Result<Backup, EngineError> {
         self.inner.check_writable()?;
         let _copying = self.inner.copying.lock();
-        Ok(self.inner.store.backup(directory)?)
+        Ok(self.inner.store.local_files("backups")?.backup(directory)?)
     }
 
     /// Writes the present state into a directory that must not exist, as a database of its own.
     pub fn checkpoint(&self, directory: &Path) -> Result<(), EngineError> {
         self.inner.check_writable()?;
         let _copying = self.inner.copying.lock();
-        Ok(self.inner.store.checkpoint(directory)?)
+        Ok(self
+            .inner
+            .store
+            .local_files("checkpoints")?
+            .checkpoint(directory)?)
     }
 
-    /// Moves what is in memory into sorted files.
+    /// Moves what is in memory into sorted files, where the store has any.
     pub fn flush(&self) -> Result<(), EngineError> {
         self.inner.check_writable()?;
-        Ok(self.inner.store.flush()?)
+        Ok(self.inner.store.local().map_or(Ok(()), |files| files.flush())?)
     }
 
     /// Rewrites the parts of a table, or of all tables, in their most compact form, without what is dead;
@@ -103,9 +107,10 @@ impl Engine {
             .collect()
     }
 
-    /// Returns what the database takes up beside its tables.
+    /// Returns what the database takes up beside its tables in files of this machine.
     pub fn store_usage(&self) -> Result<StoreUsage, EngineError> {
-        Ok(self.inner.store.usage()?)
+        let usage = self.inner.store.local().map(|files| files.usage());
+        Ok(usage.transpose()?.unwrap_or_default())
     }
 
     fn stored_parts(&self, table: Option<TableId>) -> Vec<StoredPart> {

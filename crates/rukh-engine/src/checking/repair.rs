@@ -136,7 +136,7 @@ pub fn repair(
     }
     copy.unnamed(&catalog);
     let mut repair = copy.repair;
-    target.flush()?;
+    target.local().map_or(Ok(()), |files| files.flush())?;
     let engine = Engine::open(target, functions, false)?;
     repair.note(engine.recovered());
     Ok(repair)

@@ -13,6 +13,7 @@ use crate::columnar::stored::head::Head;
 use crate::forms::entry::IndexCodec;
 use crate::state::shared::Inner;
 use crate::state::unsettled::Loads;
+use crate::storage::files::{LOADS, discard_files};
 use crate::storage::sorter::Sorter;
 use rukh_keys::KeyRange;
 use rukh_kv::{KvSnapshot, KvStore, ScanSpec, SortedWriter};
@@ -51,7 +52,7 @@ impl<'a> BlockLoad<'a> {
             waiting: Vec::new(),
             pieces: Sorter::new(&inner.load_directory()?),
             bytes_max: inner.load_bytes_max(),
-            changes: inner.store.sorted_writer(&index.storage)?,
+            changes: inner.store.local_files(LOADS)?.sorted_writer(&index.storage)?,
             empty,
         })
     }
@@ -115,15 +116,14 @@ impl<'a> BlockLoad<'a> {
     pub(crate) fn finish(mut self, store: &dyn KvStore) -> Result<Loads, EngineError> {
         self.settle()?;
         let blocks = self.index.blocks().expect("the index is columnar");
-        let mut writer = store.sorted_writer(&blocks.storage)?;
+        let mut writer = store.local_files(LOADS)?.sorted_writer(&blocks.storage)?;
         let mut pieces = self.pieces.finish()?;
         while pieces.advance()? {
             writer.add(pieces.key(), pieces.value())?;
         }
         let made = writer.finish()?;
         let changes = self.changes.finish().inspect_err(|_| {
-            // Strays are harmless, and removed when the database is opened next.
-            let _ = store.discard_files(&made);
+            discard_files(store, &made);
         })?;
         let files = [
             (blocks.storage.clone(), made),

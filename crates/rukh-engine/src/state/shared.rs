@@ -20,6 +20,7 @@ use crate::state::lock::{WriterGuard, WriterLock};
 use crate::state::row_locks::RowLocks;
 use crate::state::unsettled::Unsettled;
 use crate::storage::clock::Clock;
+use crate::storage::watch::is_of_blocks;
 use crate::storage::watch::{States, WatchedStore};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rukh_catalog::{Catalog, Table, TableId};
@@ -246,6 +247,9 @@ impl Inner {
 
     /// Creates column families of a table, empty: what an earlier failure left under their names goes first.
     pub(crate) fn create_storage(&self, names: &[String], table: &Table) -> Result<(), EngineError> {
+        if names.iter().any(|name| is_of_blocks(name)) {
+            self.store.local_files("columnar tables and indexes")?;
+        }
         for name in names {
             if self.store.table_exists(name) {
                 self.store.drop_table(name)?;

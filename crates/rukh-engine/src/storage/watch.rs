@@ -10,7 +10,9 @@
 
 use parking_lot::{Mutex, RwLock};
 use rukh_kv::forward_store;
-use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, LoadFile, TableName, TableOptions, WriteBatch};
+use rukh_kv::{
+    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName, TableOptions, WriteBatch,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -181,12 +183,13 @@ impl Drop for Counting<'_> {
     }
 }
 
-fn is_of_blocks(table: &str) -> bool {
+/// Whether a table of storage has blocks of columns.
+pub(crate) fn is_of_blocks(table: &str) -> bool {
     table.ends_with(OF_BLOCKS)
 }
 
 impl KvStore for WatchedStore {
-    forward_store!(store: capabilities merge_operator tables table_exists configure_table set_purge sync flush compact compact_all approximate_size approximate_keys split_points sorted_writer load_files make_room abandon_files is_abandoned discard_files discard_stray_files table_usage usage backup checkpoint close);
+    forward_store!(store: capabilities merge_operator tables table_exists configure_table sync compact compact_all approximate_size approximate_keys split_points table_usage close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         let _counting = self.counting(std::iter::once(table));
@@ -213,10 +216,19 @@ impl KvStore for WatchedStore {
         self.store.write(batch, durability)
     }
 
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        self.store.local().map(|_| self as &dyn LocalFiles)
+    }
+}
+
+impl LocalFiles for WatchedStore {
+    forward_store!(store: set_purge flush sorted_writer load_files make_room abandon_files is_abandoned discard_files discard_stray_files usage backup checkpoint);
+
     fn ingest(&self, loads: Vec<(TableName, Vec<LoadFile>)>) -> Result<(), KvError> {
+        let files = self.store.local_files("loads by files")?;
         let tables: Vec<String> = loads.iter().map(|(table, _)| table.to_string()).collect();
         let _counting = self.counting(tables.iter().map(String::as_str));
-        self.store.ingest(loads)
+        files.ingest(loads)
     }
 }
 

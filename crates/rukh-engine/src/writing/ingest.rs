@@ -16,6 +16,7 @@ use crate::forms::imports::ImportNote;
 use crate::forms::stored::{self, CATALOG};
 use crate::state::shared::Inner;
 use crate::state::unsettled::{Loads, Owed, Ranges};
+use crate::storage::files::{LOADS, discard_files};
 use rukh_catalog::CatalogError;
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvError, KvStore, LoadFile, TableName, WriteBatch};
@@ -130,7 +131,7 @@ fn abandon(inner: &Inner, loads: Loads, error: EngineError) -> EngineError {
         discard(store, &loads);
         return error;
     };
-    match later.is_passing() && store.abandon_files(&files_of(&loads)).is_ok() {
+    match later.is_passing() && abandoned(store, &loads).is_ok() {
         true => {
             inner.owe(Owed::Forget(loads));
             error
@@ -139,12 +140,17 @@ fn abandon(inner: &Inner, loads: Loads, error: EngineError) -> EngineError {
     }
 }
 
+/// Empties files that are not to be ingested.
+fn abandoned(store: &dyn KvStore, loads: &Loads) -> Result<(), KvError> {
+    store.local_files(LOADS)?.abandon_files(&files_of(loads))
+}
+
 /// Has storage do what takes space, before anything is noted.
 fn make_room(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
     let loaded = loads.iter().filter(|(_, files)| !files.is_empty());
     let tables: Result<Vec<TableName>, KvError> =
         loaded.map(|(table, _)| TableName::new(table.clone())).collect();
-    Ok(store.make_room(&tables?)?)
+    Ok(store.local_files(LOADS)?.make_room(&tables?)?)
 }
 
 /// Removes the ranges that go with files which were ingested, and the note.
@@ -160,8 +166,7 @@ fn finish(inner: &Inner, ranges: &Ranges, imported: Option<&ImportNote>) -> Resu
 }
 
 fn discard(store: &dyn KvStore, loads: &Loads) {
-    // Strays are harmless, and removed when the database is opened next.
-    let _ = store.discard_files(&files_of(loads));
+    discard_files(store, &files_of(loads));
 }
 
 fn files_of(loads: &Loads) -> Vec<LoadFile> {
@@ -199,14 +204,16 @@ pub(crate) fn recover(store: &dyn KvStore) -> Result<bool, EngineError> {
         }
         forget(store, rest)?;
     }
-    store.discard_stray_files(&[])?;
+    if let Some(files) = store.local() {
+        files.discard_stray_files(&[])?;
+    }
     Ok(completed)
 }
 
 /// Whether a load that is noted was given up before any of it was ingested.
 fn is_abandoned(store: &dyn KvStore, loads: &Loads) -> Result<bool, EngineError> {
     for file in files_of(loads) {
-        if store.is_abandoned(&file)? {
+        if store.local_files(LOADS)?.is_abandoned(&file)? {
             return Ok(true);
         }
     }
@@ -215,7 +222,8 @@ fn is_abandoned(store: &dyn KvStore, loads: &Loads) -> Result<bool, EngineError>
 
 /// Ingests the files that wait still.
 fn ingest_rest(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
-    let waiting: BTreeSet<LoadFile> = store.load_files()?.into_iter().collect();
+    let files_of_store = store.local_files(LOADS)?;
+    let waiting: BTreeSet<LoadFile> = files_of_store.load_files()?.into_iter().collect();
     let mut rest = Vec::new();
     for (table, files) in loads {
         let files: Vec<_> = files
@@ -227,7 +235,7 @@ fn ingest_rest(store: &dyn KvStore, loads: &Loads) -> Result<(), EngineError> {
             rest.push((TableName::new(table.clone())?, files));
         }
     }
-    Ok(store.ingest(rest)?)
+    Ok(files_of_store.ingest(rest)?)
 }
 
 fn note(

@@ -60,7 +60,9 @@ impl Inner {
                 retired.iter().all(|codec| codec.strong_count() == 0)
                     && !rule.is_alive(value, clock.horizon())
             };
-            self.store.set_purge(&storage, Some(Arc::new(purge)))?;
+            if let Some(files) = self.store.local() {
+                files.set_purge(&storage, Some(Arc::new(purge)))?;
+            }
         }
         Ok(())
     }
@@ -120,7 +122,9 @@ impl Inner {
         let (packed, rules): (Vec<_>, Vec<_>) =
             rules.partition(|(storage, _)| packed_in(codec, storage).is_some());
         for (storage, _) in &rules {
-            self.store.set_purge(storage, None)?;
+            if let Some(files) = self.store.local() {
+                files.set_purge(storage, None)?;
+            }
         }
         for index in packed.iter().filter_map(|(storage, _)| packed_in(codec, storage)) {
             crate::folding::repack::bury_index(self, index, self.clock.now())?;

@@ -8,7 +8,7 @@
 //! many files is, keeps backups away meanwhile.
 
 use super::failure::failure;
-use crate::KvError;
+use crate::{KvError, check_directory};
 use parking_lot::Mutex;
 use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 use rocksdb::{DB, Env};
@@ -49,6 +49,7 @@ impl Backups {
     /// Opens a directory of backups. Error `NotBackups` where there is none.
     pub fn open(path: impl AsRef<Path>) -> Result<Backups, KvError> {
         let path = path.as_ref();
+        check_directory(path)?;
         match path.join(MARK).is_dir() {
             true => Backups::start(path),
             false => Err(KvError::NotBackups {
@@ -122,6 +123,7 @@ impl Backups {
     ///
     /// After an error the directory is as it was before.
     pub fn restore(&self, id: Option<u32>, directory: &Path) -> Result<Backup, KvError> {
+        check_directory(directory)?;
         let backup = self.find(id)?;
         let existed = directory.exists();
         if !is_empty(directory)? {

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LogDamage, MergeOperator, Purge,
-    SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, LogDamage, MergeOperator,
+    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    check_directory,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{Cache, DB, FlushOptions, WriteOptions, checkpoint::Checkpoint};
@@ -64,6 +65,7 @@ impl RocksStore {
     /// there is something else, `AlreadyOpen`, `Corruption`, `Io`.
     pub fn open(path: impl AsRef<Path>, options: &RocksOptions) -> Result<RocksStore, KvError> {
         let path = path.as_ref();
+        check_directory(path)?;
         let own_families = options::own_families(options)?;
         let exists = open::database_exists(path)?;
         if !exists && (options.read_only || !options.create_if_missing) {
@@ -119,6 +121,7 @@ impl RocksStore {
 
     /// Fails with `InsideDatabase` if a copy at `path` would lie in the database itself.
     fn check_outside(&self, path: &Path) -> Result<(), KvError> {
+        check_directory(path)?;
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| whole(path));
         // The target need not be there; its first ancestor that is there shows where links lead.
@@ -389,12 +392,6 @@ impl KvStore for RocksStore {
         self.configure(&*self.writable_table(table)?, options)
     }
 
-    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
-        let _definition = self.definition.lock();
-        let table = self.writable_table(table)?;
-        self.purges.set(&table, purge)
-    }
-
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         self.awaken();
         self.remove(table)
@@ -440,10 +437,6 @@ impl KvStore for RocksStore {
         }
     }
 
-    fn flush(&self) -> Result<(), KvError> {
-        self.patiently(|| self.flush_once())
-    }
-
     fn compact(&self, table: &str) -> Result<(), KvError> {
         let table = self.writable_table(table)?;
         let range = table.share.as_ref().map(|_| table.native_range(&KeyRange::all()));
@@ -484,6 +477,45 @@ impl KvStore for RocksStore {
         usage::of_table(&self.table(table)?)
     }
 
+    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
+        Ok(split::size(&*self.table(table)?, range))
+    }
+
+    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
+        usage::keys(&self.table(table)?)
+    }
+
+    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
+        split::points(&self.table(table)?, range, parts)
+    }
+
+    fn close(&self) -> Result<(), KvError> {
+        if !self.options.read_only {
+            self.sync()?;
+        }
+        let mut guard = self.open.write();
+        self.closed.store(true, Ordering::Release);
+        let open = guard.take();
+        drop(guard);
+        open.map(drop).ok_or(KvError::Closed)
+    }
+
+    fn local(&self) -> Option<&dyn LocalFiles> {
+        Some(self)
+    }
+}
+
+impl LocalFiles for RocksStore {
+    fn set_purge(&self, table: &str, purge: Option<Purge>) -> Result<(), KvError> {
+        let _definition = self.definition.lock();
+        let table = self.writable_table(table)?;
+        self.purges.set(&table, purge)
+    }
+
+    fn flush(&self) -> Result<(), KvError> {
+        self.patiently(|| self.flush_once())
+    }
+
     fn usage(&self) -> Result<StoreUsage, KvError> {
         let (db, families) = {
             let open = self.opened()?;
@@ -516,18 +548,6 @@ impl KvStore for RocksStore {
             .map_err(fail)?
             .create_checkpoint(directory)
             .map_err(fail)
-    }
-
-    fn approximate_size(&self, table: &str, range: &KeyRange) -> Result<u64, KvError> {
-        Ok(split::size(&*self.table(table)?, range))
-    }
-
-    fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        usage::keys(&self.table(table)?)
-    }
-
-    fn split_points(&self, table: &str, range: &KeyRange, parts: usize) -> Result<Vec<Vec<u8>>, KvError> {
-        split::points(&self.table(table)?, range, parts)
     }
 
     fn sorted_writer(&self, table: &str) -> Result<Box<dyn SortedWriter>, KvError> {
@@ -578,16 +598,5 @@ impl KvStore for RocksStore {
     fn discard_stray_files(&self, keep: &[LoadFile]) -> Result<(), KvError> {
         drop(self.writable()?);
         self.loads.discard(keep)
-    }
-
-    fn close(&self) -> Result<(), KvError> {
-        if !self.options.read_only {
-            self.sync()?;
-        }
-        let mut guard = self.open.write();
-        self.closed.store(true, Ordering::Release);
-        let open = guard.take();
-        drop(guard);
-        open.map(drop).ok_or(KvError::Closed)
     }
 }

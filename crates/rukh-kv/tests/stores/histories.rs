@@ -71,12 +71,16 @@ fn run(store: &dyn KvStore, step: &Step) {
             let mut keys = keys.clone();
             keys.sort();
             keys.dedup();
-            let mut writer = store.sorted_writer(NAMES[*table]).unwrap();
+            let mut writer = store.local().unwrap().sorted_writer(NAMES[*table]).unwrap();
             keys.iter().for_each(|key| writer.add(key, b"loaded").unwrap());
             let files = writer.finish().unwrap();
-            store.ingest(vec![(name(NAMES[*table]), files)]).unwrap();
+            store
+                .local()
+                .unwrap()
+                .ingest(vec![(name(NAMES[*table]), files)])
+                .unwrap();
         }
-        Step::Flush => store.flush().unwrap(),
+        Step::Flush => store.local().unwrap().flush().unwrap(),
         Step::Compact(table) if there(*table) => store.compact(NAMES[*table]).unwrap(),
         _ => {}
     }

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Backups, Compression, Durability, KvError, KvStore, LoadFile, RocksOptions, RocksStore, ScanSpec,
-    TableName, TableOptions, WriteBatch,
+    Backups, Compression, Durability, KvError, KvStore, LoadFile, LocalFiles, RocksOptions, RocksStore,
+    ScanSpec, TableName, TableOptions, WriteBatch,
 };
 use std::cell::Cell;
 use std::fs;

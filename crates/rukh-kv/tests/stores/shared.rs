@@ -5,8 +5,8 @@
 use crate::suite::{Append, all, name, range, read, table, write};
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Compression, Durability, KvError, KvSnapshot, KvStore, MergeOperator, RocksOptions, RocksStore, ScanSpec,
-    TableOptions, WriteBatch,
+    Compression, Durability, KvError, KvSnapshot, KvStore, LocalFiles, MergeOperator, RocksOptions,
+    RocksStore, ScanSpec, TableOptions, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};

@@ -5,10 +5,15 @@
 
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, KvError, KvSnapshot, KvStore, LoadFile, MergeOperator, ScanSpec, TableName, TableOptions,
-    WriteBatch,
+    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator, ScanSpec, TableName,
+    TableOptions, WriteBatch,
 };
 use std::ops::ControlFlow;
+
+/// The files of a store of this machine.
+fn local(store: &dyn KvStore) -> &dyn LocalFiles {
+    store.local().expect("all that are tested here have files")
+}
 
 /// Merges by appending; an operand of one zero byte cannot be folded.
 pub struct Append;
@@ -198,7 +203,7 @@ fn merges_fold(store: &dyn KvStore) {
     batch.merge("merged", b"a", b"3");
     store.write(batch, Durability::Buffered).unwrap();
     assert_eq!(all(&*store.snapshot(), "merged"), "a=123 b=x");
-    store.flush().unwrap();
+    local(store).flush().unwrap();
     let mut batch = WriteBatch::new();
     batch.merge("merged", b"a", b"4");
     store.write(batch, Durability::Buffered).unwrap();
@@ -227,7 +232,7 @@ fn a_snapshot_does_not_change(store: &dyn KvStore) {
     let mut batch = WriteBatch::new();
     batch.delete_range("frozen", &KeyRange::all());
     store.write(batch, Durability::Buffered).unwrap();
-    store.flush().unwrap();
+    local(store).flush().unwrap();
     store.compact("frozen").unwrap();
     assert_eq!(all(&*snapshot, "frozen"), "a=1 b=2 c=3");
     assert_eq!(all(&*newer, "frozen"), "a=9 c=3 d=4");
@@ -267,7 +272,7 @@ fn the_latest_view_moves_on(store: &dyn KvStore) {
 fn a_dropped_table_stays_readable(store: &dyn KvStore) {
     table(store, "dropped");
     write(store, "dropped", "a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8");
-    store.flush().unwrap();
+    local(store).flush().unwrap();
     write(store, "dropped", "i=9");
     let snapshot = store.snapshot();
     let mut cursor = store.latest().scan("dropped", ScanSpec::all()).unwrap();
@@ -387,7 +392,7 @@ fn tables_come_and_go(store: &dyn KvStore) {
 
 /// Loads entries and returns the files.
 fn load(store: &dyn KvStore, table: &str, entries: &[(&str, &str)]) -> Vec<LoadFile> {
-    let mut writer = store.sorted_writer(table).unwrap();
+    let mut writer = local(store).sorted_writer(table).unwrap();
     for (key, value) in entries {
         writer.add(key.as_bytes(), value.as_bytes()).unwrap();
     }
@@ -404,31 +409,31 @@ fn loads_are_ingested(store: &dyn KvStore) {
     let second = load(store, "loaded2", &[("c", "3")]);
     assert_eq!(load(store, "loaded", &[]), []);
     assert_eq!(all(&*store.snapshot(), "loaded"), "b=old x=old");
-    let mut waiting = store.load_files().unwrap();
+    let mut waiting = local(store).load_files().unwrap();
     waiting.sort();
     let mut expected = [first.clone(), second.clone()].concat();
     expected.sort();
     assert_eq!(waiting, expected);
-    store
+    local(store)
         .ingest(vec![(name("loaded"), first.clone()), (name("loaded2"), second)])
         .unwrap();
     assert_eq!(all(&*store.snapshot(), "loaded"), "a=1 b=2 x=old");
     assert_eq!(all(&*store.snapshot(), "loaded2"), "c=3");
     assert_eq!(all(&*before, "loaded"), "b=old x=old");
-    assert_eq!(store.load_files().unwrap(), []);
-    let again = store.ingest(vec![(name("loaded"), first)]);
+    assert_eq!(local(store).load_files().unwrap(), []);
+    let again = local(store).ingest(vec![(name("loaded"), first)]);
     assert!(matches!(again, Err(KvError::UnknownLoadFile { .. })));
     let third = load(store, "loaded", &[("z", "1")]);
-    let nowhere = store.ingest(vec![(name("nowhere"), third)]);
+    let nowhere = local(store).ingest(vec![(name("nowhere"), third)]);
     assert!(matches!(nowhere, Err(KvError::UnknownTable { .. })));
     write(store, "loaded", "b=new");
     assert_eq!(all(&*store.snapshot(), "loaded"), "a=1 b=new x=old");
-    store.discard_stray_files(&[]).unwrap();
+    local(store).discard_stray_files(&[]).unwrap();
 }
 
 fn loads_keep_their_order(store: &dyn KvStore) {
     table(store, "ordered");
-    let mut writer = store.sorted_writer("ordered").unwrap();
+    let mut writer = local(store).sorted_writer("ordered").unwrap();
     writer.add(b"", b"0").unwrap();
     writer.add(b"b", b"1").unwrap();
     for key in [&b"b"[..], b"a", b""] {
@@ -436,9 +441,9 @@ fn loads_keep_their_order(store: &dyn KvStore) {
     }
     writer.add(b"c", b"3").unwrap();
     let files = writer.finish().unwrap();
-    store.ingest(vec![(name("ordered"), files)]).unwrap();
+    local(store).ingest(vec![(name("ordered"), files)]).unwrap();
     assert_eq!(all(&*store.snapshot(), "ordered"), "=0 b=1 c=3");
-    assert!(store.sorted_writer("nowhere").is_err());
+    assert!(local(store).sorted_writer("nowhere").is_err());
 }
 
 fn loads_remove_keys(store: &dyn KvStore) {
@@ -447,14 +452,14 @@ fn loads_remove_keys(store: &dyn KvStore) {
         write(store, "removed", key);
     }
     let before = store.snapshot();
-    let mut writer = store.sorted_writer("removed").unwrap();
+    let mut writer = local(store).sorted_writer("removed").unwrap();
     writer.remove(b"a").unwrap();
     writer.add(b"b", b"new").unwrap();
     writer.remove(b"nothing").unwrap();
     assert!(matches!(writer.remove(b"b"), Err(KvError::KeyOrder { .. })));
     assert_eq!(writer.entries(), 3);
     let files = writer.finish().unwrap();
-    store.ingest(vec![(name("removed"), files)]).unwrap();
+    local(store).ingest(vec![(name("removed"), files)]).unwrap();
     assert_eq!(all(&*store.snapshot(), "removed"), "b=new c=3");
     assert_eq!(all(&*before, "removed"), "a=1 b=2 c=3");
     write(store, "removed", "a=again");
@@ -467,21 +472,23 @@ fn abandoned_loads_are_distinguished(store: &dyn KvStore) {
         load(store, "abandoned", &[("a", "1")]),
         load(store, "abandoned", &[("b", "2")]),
     );
-    store.make_room(&[name("abandoned")]).unwrap();
-    assert!(!store.is_abandoned(&given_up[0]).unwrap());
-    store.abandon_files(&given_up).unwrap();
-    store.abandon_files(&given_up).unwrap();
+    local(store).make_room(&[name("abandoned")]).unwrap();
+    assert!(!local(store).is_abandoned(&given_up[0]).unwrap());
+    local(store).abandon_files(&given_up).unwrap();
+    local(store).abandon_files(&given_up).unwrap();
     let mut both = [kept.clone(), given_up.clone()].concat();
     both.sort();
-    let mut waiting = store.load_files().unwrap();
+    let mut waiting = local(store).load_files().unwrap();
     waiting.sort();
     assert_eq!(waiting, both);
-    assert!(store.is_abandoned(&given_up[0]).unwrap() && !store.is_abandoned(&kept[0]).unwrap());
-    store.discard_files(&given_up).unwrap();
-    assert!(!store.is_abandoned(&given_up[0]).unwrap());
-    store.abandon_files(&given_up).unwrap();
-    assert_eq!(store.load_files().unwrap(), kept);
-    store.ingest(vec![(name("abandoned"), kept)]).unwrap();
+    assert!(
+        local(store).is_abandoned(&given_up[0]).unwrap() && !local(store).is_abandoned(&kept[0]).unwrap()
+    );
+    local(store).discard_files(&given_up).unwrap();
+    assert!(!local(store).is_abandoned(&given_up[0]).unwrap());
+    local(store).abandon_files(&given_up).unwrap();
+    assert_eq!(local(store).load_files().unwrap(), kept);
+    local(store).ingest(vec![(name("abandoned"), kept)]).unwrap();
     assert_eq!(all(&*store.snapshot(), "abandoned"), "a=1");
 }
 
@@ -489,18 +496,18 @@ fn stray_loads_are_discarded(store: &dyn KvStore) {
     table(store, "stray");
     let kept = load(store, "stray", &[("a", "1")]);
     let stray = load(store, "stray", &[("b", "2")]);
-    let mut unfinished = store.sorted_writer("stray").unwrap();
+    let mut unfinished = local(store).sorted_writer("stray").unwrap();
     unfinished.add(b"c", b"3").unwrap();
     drop(unfinished);
     let other = load(store, "stray", &[("d", "4")]);
-    store.discard_files(&other).unwrap();
-    store.discard_files(&other).unwrap();
-    assert_eq!(store.load_files().unwrap().len(), kept.len() + stray.len());
-    store.discard_stray_files(&kept).unwrap();
-    assert_eq!(store.load_files().unwrap(), kept);
-    assert!(store.ingest(vec![(name("stray"), stray)]).is_err());
+    local(store).discard_files(&other).unwrap();
+    local(store).discard_files(&other).unwrap();
+    assert_eq!(local(store).load_files().unwrap().len(), kept.len() + stray.len());
+    local(store).discard_stray_files(&kept).unwrap();
+    assert_eq!(local(store).load_files().unwrap(), kept);
+    assert!(local(store).ingest(vec![(name("stray"), stray)]).is_err());
     let written_down = kept.iter().map(|file| LoadFile::new(file.as_str())).collect();
-    store.ingest(vec![(name("stray"), written_down)]).unwrap();
+    local(store).ingest(vec![(name("stray"), written_down)]).unwrap();
     assert_eq!(all(&*store.snapshot(), "stray"), "a=1");
 }
 
@@ -558,7 +565,7 @@ fn ranges_are_split_evenly(store: &dyn KvStore) {
         let half = store.approximate_size("split", &half).unwrap();
         assert!(half * 3 > whole && half * 3 < whole * 2, "{half} of {whole}");
         assert!(store.approximate_keys("split").unwrap() > 15_000);
-        store.flush().unwrap();
+        local(store).flush().unwrap();
     }
     assert_eq!(pieces(store, "split", &KeyRange::all(), 1).len(), 1);
     assert_eq!(

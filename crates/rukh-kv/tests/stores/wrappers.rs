@@ -3,7 +3,8 @@
 use crate::suite::{self, all, name, table, write};
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, Fault, FaultStore, KvStore, MemoryStore, RecordStore, Recording, ScanSpec, WriteBatch,
+    Durability, Fault, FaultStore, KvStore, LocalFiles, MemoryStore, RecordStore, Recording, ScanSpec,
+    WriteBatch,
 };
 use std::sync::Arc;
 

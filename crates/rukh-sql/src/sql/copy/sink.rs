@@ -1,6 +1,6 @@
 //! Where imported rows go: few of them in one ordinary write, many in a bulk load.
 //!
-//! In a transaction block all are one write of the transaction, in memory.
+//! In a transaction block, and in a store without files, all are one write, in memory.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) struct Sink<'a> {
     spent: Vec<Row>,
     /// The client that sends the rows; a load begins only after the last of them.
     arriving: Option<Arriving<'a>>,
-    /// The statement of the transaction that all rows go to.
+    /// The write that all rows go to, if they are not to be loaded.
     write: Option<Write>,
     /// What is stored with the rows.
     imported: Option<ImportNote>,
@@ -86,17 +86,23 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Hands waiting rows to the transaction, or to the bulk load, which starts now if it has not.
+    /// Hands waiting rows to the write of all, or to the bulk load; which of them it is starts now if it has not.
     fn pass_on(&mut self) -> Result<(), SqlError> {
+        if self.write.is_none()
+            && self.load.is_none()
+            && let Some(arriving) = &self.arriving
+        {
+            arriving.wait(&self.engine)?;
+        }
+        if self.write.is_none() && !self.engine.can_load() {
+            self.write = Some(self.engine.begin()?);
+        }
         if let Some(write) = &mut self.write {
             self.waiting_bytes = 0;
             write.insert(&self.table, std::mem::take(&mut self.waiting), OnConflict::Error)?;
             return Ok(());
         }
         if self.load.is_none() {
-            if let Some(arriving) = &self.arriving {
-                arriving.wait(&self.engine)?;
-            }
             self.load = Some(self.engine.load(self.table.id)?);
         }
         self.waiting_bytes = 0;
