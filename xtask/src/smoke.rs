@@ -36,7 +36,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 ];
 
 /// Examples that need a server, and the tests that run them on one.
-const OF_TESTS: &[(&str, &str)] = &[("first", "crates/rukh-hbase/tests/server.rs")];
+const OF_TESTS: &[(&str, &str)] = &[
+    ("first", "crates/rukh-hbase/tests/server.rs"),
+    ("transfer", "crates/rukh-hbase-store/tests/transactions.rs"),
+];
 
 /// Programs with their arguments, in the order in which they run; `DIR` is a directory that stays between runs.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -178,7 +181,7 @@ mod tests {
         assert_eq!(names.len(), EXAMPLES.len() + OF_TESTS.len(), "{names:?}");
         for (example, test) in OF_TESTS {
             let text = fs::read_to_string(crate::repository().join(test)).expect("the test can be read");
-            assert!(text.contains(&format!("examples/{example}")), "{test}");
+            assert!(text.contains(&format!("run_example(\"{example}\")")), "{test}");
         }
         assert_eq!(check_listed(&names), Ok(()));
         assert!(check_listed(&["another".to_string()]).is_err());

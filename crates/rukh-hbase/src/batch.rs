@@ -323,6 +323,14 @@ fn multi(requests: &[RowRequest], placed: &[Placed], cells: &mut BytesMut) -> (M
     (message, places)
 }
 
+/// The attribute by which HBase knows the lifetime of cells.
+fn ttl(ttl_ms: u64) -> NameBytesPair {
+    NameBytesPair {
+        name: "_ttl".to_string(),
+        value: Some(Bytes::copy_from_slice(&ttl_ms.to_be_bytes())),
+    }
+}
+
 fn of_mutation(index: usize, mutation: &Mutation, cells: &mut BytesMut) -> Action {
     mutation.cells.iter().for_each(|cell| encode(cell, cells));
     Action {
@@ -331,6 +339,7 @@ fn of_mutation(index: usize, mutation: &Mutation, cells: &mut BytesMut) -> Actio
             row: Some(mutation.row.clone()),
             mutate_type: Some(mutation.change as i32),
             timestamp: Some(crate::LATEST),
+            attribute: mutation.ttl_ms.map(ttl).into_iter().collect(),
             associated_cell_count: Some(mutation.cells.len() as i32),
         }),
         get: None,

@@ -29,6 +29,19 @@ impl Get {
         self
     }
 
+    /// Reads this column too, where until now all were read.
+    pub fn column(mut self, family: impl Into<Bytes>, qualifier: impl Into<Bytes>) -> Get {
+        let (family, qualifier) = (family.into(), qualifier.into());
+        match self.0.column.iter_mut().find(|column| column.family == family) {
+            Some(column) => column.qualifier.push(qualifier),
+            None => self.0.column.push(data::Column {
+                family,
+                qualifier: vec![qualifier],
+            }),
+        }
+        self
+    }
+
     /// Reads only cells with timestamps from `from` on and below `to`.
     pub fn times(mut self, from: u64, to: u64) -> Get {
         self.0.time_range = Some(times(from, to));
@@ -71,6 +84,8 @@ pub struct Mutation {
     pub(crate) row: Bytes,
     pub(crate) change: Change,
     pub(crate) cells: Vec<Cell>,
+    /// Milliseconds after which its cells are gone.
+    pub(crate) ttl_ms: Option<u64>,
 }
 
 impl Mutation {
@@ -100,7 +115,14 @@ impl Mutation {
             row: row.into(),
             change,
             cells: Vec::new(),
+            ttl_ms: None,
         }
+    }
+
+    /// Lets the cells of a put go so many milliseconds after their timestamps.
+    pub fn ttl_ms(mut self, ttl_ms: u64) -> Mutation {
+        self.ttl_ms = Some(ttl_ms);
+        self
     }
 
     /// Adds a cell: a value to a put, a marker of some kind to a delete. [`crate::LATEST`] lets the server choose the time.

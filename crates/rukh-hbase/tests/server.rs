@@ -1,62 +1,15 @@
 //! The client on a real HBase, which the test starts and ends; and the semantics of HBase that transactions need.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use bytes::Bytes;
 use rukh_hbase::{
     CellKind, CheckAndMutate, Client, Compare, Family, Filter, Get, LATEST, Mutation, RowRequest, Scan,
     Settings,
 };
 
-/// An HBase that ends with the test, also if that fails.
-struct Server {
-    url: String,
-    folder: tempfile::TempDir,
-}
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
 
-fn script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/hbase/hbase.sh")
-}
-
-impl Server {
-    /// Starts one; `None`, with a line that says so, where Java or Maven is missing and CI is not set.
-    fn start() -> Option<Server> {
-        let is_there = |program: &str| Command::new(program).arg("-version").output().is_ok();
-        if std::env::var_os("CI").is_none() && !(is_there("java") && is_there("mvn")) {
-            eprintln!("skipped: java or mvn is missing, so there is no HBase to test on");
-            return None;
-        }
-        let mut server = Server {
-            url: String::new(),
-            folder: tempfile::tempdir().unwrap(),
-        };
-        let output = Command::new("sh")
-            .arg(script())
-            .arg("start")
-            .arg(server.folder.path())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        server.url = String::from_utf8(output.stdout).unwrap().trim().to_string();
-        Some(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        Command::new("sh")
-            .arg(script())
-            .arg("stop")
-            .arg(self.folder.path())
-            .status()
-            .unwrap();
-    }
-}
+use fixture::Server;
 
 fn family(name: &str) -> Family {
     let attributes = [("VERSIONS", "100"), ("KEEP_DELETED_CELLS", "TRUE")];
@@ -98,7 +51,7 @@ async fn a_real_server_does_what_transactions_need() {
     tables_are_changed(&client).await;
     namespaces_come_and_go(&client, &server.url).await;
     regions_split_move_and_merge_beneath_scans(&client).await;
-    the_example_runs(&server.url);
+    server.run_example("first");
 }
 
 async fn tables_are_changed(client: &Client) {
@@ -240,18 +193,6 @@ async fn regions_split_move_and_merge_beneath_scans(client: &Client) {
     );
     client.disable_table("moving").await.unwrap();
     client.delete_table("moving").await.unwrap();
-}
-
-/// Tests lie beside the folder of the examples, which are built with them.
-fn the_example_runs(url: &str) {
-    let here = std::env::current_exe().unwrap();
-    let program = here
-        .parent()
-        .and_then(Path::parent)
-        .unwrap()
-        .join("examples/first");
-    let ended = Command::new(&program).arg(url).status();
-    assert!(ended.unwrap().success(), "{}", program.display());
 }
 
 /// One row in each of three regions.

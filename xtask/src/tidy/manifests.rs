@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("rukh-kv", &["rukh-keys"]),
     ("rukh-hbase", &[]),
     ("rukh-commit", &[]),
+    ("rukh-hbase-store", &["rukh-hbase", "rukh-commit"]),
     (
         "rukh-engine",
         &["rukh-planner", "rukh-catalog", "rukh-keys", "rukh-kv"],

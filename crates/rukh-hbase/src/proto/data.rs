@@ -87,6 +87,8 @@ pub struct MutationProto {
     pub mutate_type: Option<i32>,
     #[prost(uint64, optional, tag = "4")]
     pub timestamp: Option<u64>,
+    #[prost(message, repeated, tag = "5")]
+    pub attribute: Vec<NameBytesPair>,
     #[prost(int32, optional, tag = "8")]
     pub associated_cell_count: Option<i32>,
 }

@@ -1,0 +1,18 @@
+//! Transactions over rows of HBase: the protocol of `rukh-commit`, run over the client `rukh-hbase`.
+//!
+//! A table of Rukh is a table of HBase with two families. `d:v` is the value of a row; the timestamp of a cell is the time of its commit, so a read up to
+//! a time is a snapshot. `c:l` holds locks and records of commits, `c:` with the number of a transaction its outcome, on its primary row. The
+//! table `clock` has one row, with the newest time and the version of the definitions.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/transfer.rs")]
+//! ```
+//!
+//! Not here yet: ranges, `KvStore`, anything of SQL; and locks that are renewed: an owner is taken for dead by the age of its snapshot, so that a transaction which is older than
+//! [`Settings::lifetime`] when it commits may be rolled back by one that meets its locks.
+
+mod cells;
+mod transactions;
+
+pub use cells::Row;
+pub use transactions::{Began, Settings, Transactions};

@@ -1,0 +1,287 @@
+//! Sends what the machines of the protocol ask for, and waits where they wait.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use rand::Rng;
+use rukh_commit::{
+    Change, Commit, Lock, Progress, Reply, Request, Resolve, Resolved, Time, TransactionId, must_resolve,
+};
+use rukh_hbase::{CellKind, CheckAndMutate, Client, Error, Family, Get, LATEST, Mutation};
+
+use crate::cells::{self, CLOCK, CONTROL, DATA, NOW, Row, VERSION};
+
+/// How long things may take, and are kept.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long records of commits are kept. No transaction may last longer.
+    pub records: Duration,
+    /// After how long without an outcome the process of a transaction is taken for dead.
+    pub lifetime: Duration,
+    /// How long a commit waits for the locks of others, about, before it gives up.
+    pub patience: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            records: Duration::from_secs(600),
+            lifetime: Duration::from_secs(10),
+            patience: Duration::from_millis(500),
+        }
+    }
+}
+
+/// How long is waited between two looks at a lock of another.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How far the clock may be behind the time of a process that begins a transaction, milliseconds: records and dead owners are judged by it.
+const BEHIND_MS_MAX: u64 = 100;
+
+/// Versions of a value that are kept at least as long as records, whatever they are.
+const VERSIONS: &str = "2147483647";
+
+/// How a transaction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Began {
+    /// The time of its snapshot.
+    pub start: Time,
+    /// The version of the definitions.
+    pub version: u64,
+}
+
+/// Transactions of one cluster. Any number of processes may have one each.
+pub struct Transactions {
+    client: Client,
+    settings: Settings,
+}
+
+impl Transactions {
+    /// Goes on with the clock of the namespace, which is made if there is none.
+    pub async fn open(client: Client, settings: Settings) -> Result<Transactions, Error> {
+        if !client.tables().await?.iter().any(|table| table == CLOCK) {
+            let family = Family {
+                name: DATA.to_string(),
+                attributes: Vec::new(),
+            };
+            match client.create_table(CLOCK, &[family], Vec::new()).await {
+                Err(error) if error.class() != Some("TableExistsException") => return Err(error),
+                _ => {}
+            }
+        }
+        let first = Bytes::copy_from_slice(&1_u64.to_be_bytes());
+        let first = Mutation::put(CLOCK).cell(CellKind::Put, DATA, VERSION, LATEST, first);
+        let check = CheckAndMutate::if_absent(CLOCK, DATA, VERSION, 0, LATEST).then(first);
+        match client.check_and_mutate(CLOCK, check).await {
+            Ok(_) | Err(Error::OutcomeUnknown { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let transactions = Transactions { client, settings };
+        transactions.set_clock(None, now_ms()).await?;
+        Ok(transactions)
+    }
+
+    /// Makes a table for rows that change in transactions.
+    pub async fn create_table(&self, table: &str, split_keys: Vec<Bytes>) -> Result<(), Error> {
+        let records_s = self.settings.records.as_secs().max(1).to_string();
+        let family = |name: &str, attributes: &[(&str, &str)]| Family {
+            name: name.to_string(),
+            attributes: attributes
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
+        };
+        let families = [
+            family(
+                DATA,
+                &[
+                    ("VERSIONS", VERSIONS),
+                    ("MIN_VERSIONS", "1"),
+                    ("TTL", &records_s),
+                    ("KEEP_DELETED_CELLS", "TTL"),
+                ],
+            ),
+            // Records and outcomes have lifetimes of their own, locks none.
+            family(CONTROL, &[("VERSIONS", VERSIONS)]),
+        ];
+        self.client.create_table(table, &families, split_keys).await
+    }
+
+    /// Begins a transaction: one read of the clock, and a second step where it is far behind.
+    pub async fn begin(&self) -> Result<Began, Error> {
+        let row = self.client.get(CLOCK, Get::new(CLOCK).family(DATA)).await?;
+        let number = |column: &str| {
+            let value = row.value(DATA.as_bytes(), column.as_bytes());
+            let bytes = value.and_then(|value| value[..].try_into().ok());
+            bytes
+                .map(u64::from_be_bytes)
+                .ok_or_else(|| damaged("the clock has no time or no version"))
+        };
+        let (time, version) = (number(NOW)?, number(VERSION)?);
+        let now = now_ms();
+        let start = match now > time + BEHIND_MS_MAX && self.set_clock(Some(time), now).await? {
+            true => now,
+            false => time,
+        };
+        Ok(Began { start, version })
+    }
+
+    /// Sets the clock forward; returns whether it is there now by this.
+    async fn set_clock(&self, from: Option<Time>, to: Time) -> Result<bool, Error> {
+        match self
+            .client
+            .check_and_mutate(CLOCK, cells::set_clock(from, to))
+            .await
+        {
+            Ok(checked) => Ok(checked.processed),
+            Err(Error::OutcomeUnknown { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads rows at a snapshot, in the order of `rows`; waits for transactions that may have committed before it.
+    pub async fn read(&self, rows: &[Row], snapshot: Time) -> Result<Vec<Option<Bytes>>, Error> {
+        let mut values = vec![None; rows.len()];
+        let mut open: Vec<usize> = (0..rows.len()).collect();
+        while !open.is_empty() {
+            let requests = open.iter().map(|at| cells::read_request(&rows[*at], snapshot));
+            let found = self.client.batch(requests.collect()).await;
+            let mut locked = Vec::new();
+            for (at, found) in open.iter().zip(found) {
+                let row = &rows[*at];
+                let (value, lock) = cells::value_and_lock(row, &found?.row).map_err(damaged)?;
+                match lock.filter(|lock| must_resolve(lock, snapshot)) {
+                    Some(lock) => {
+                        self.resolve(row, lock, None).await?;
+                        locked.push(*at);
+                    }
+                    None => values[*at] = value,
+                }
+            }
+            open = locked;
+        }
+        Ok(values)
+    }
+
+    /// Commits changes of a transaction; returns the time of the commit, or why nothing was changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the client. What became of the transaction is then decided by others.
+    pub async fn commit(
+        &self,
+        began: Began,
+        changes: BTreeMap<Row, Change<Bytes>>,
+    ) -> Result<Progress<Row>, Error> {
+        let id = TransactionId(rand::rng().random());
+        let Some(mut commit) = Commit::new(id, began.start, began.version, changes) else {
+            return Ok(Progress::Committed(began.start));
+        };
+        let mut requests = commit.begin();
+        // Two that wait for each other must not give up at the same moment.
+        let patience = self.settings.patience.mul_f64(rand::rng().random_range(0.5..1.5));
+        let until = Instant::now() + patience;
+        while !commit.is_over() {
+            let replies = self.send(requests.clone()).await?;
+            let pairs = requests.iter().zip(&replies);
+            requests = pairs
+                .flat_map(|(request, reply)| commit.receive(request, reply))
+                .collect();
+            if !requests.is_empty() {
+                continue;
+            }
+            for (row, lock) in commit.blocked().clone() {
+                match self.resolve(&row, lock, Some(until)).await? {
+                    true => requests.extend(commit.again(&row)),
+                    false => requests.extend(commit.abort()),
+                }
+            }
+        }
+        Ok(commit.progress().clone())
+    }
+
+    /// Waits for the outcome of the transaction that has locked a row, until a moment, and does on the row what was decided; returns whether the lock is gone.
+    async fn resolve(
+        &self,
+        row: &Row,
+        lock: Lock<Row, Bytes>,
+        until: Option<Instant>,
+    ) -> Result<bool, Error> {
+        let dies_ms = lock
+            .start
+            .saturating_add(self.settings.lifetime.as_millis() as u64);
+        let mut resolve = Resolve::new(row.clone(), lock);
+        let mut request = resolve.ask();
+        loop {
+            let reply = self.send(vec![request.clone()]).await?.remove(0);
+            request = match (resolve.receive(&request, &reply), resolve.state()) {
+                (Some(next), _) => next,
+                (None, Resolved::Gone) => return Ok(true),
+                (None, _) if now_ms() > dies_ms => resolve.give_up_on_owner(),
+                (None, _) if until.is_some_and(|until| Instant::now() >= until) => return Ok(false),
+                (None, _) => {
+                    tokio::time::sleep(PAUSE).await;
+                    resolve.ask()
+                }
+            };
+        }
+    }
+
+    /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be.
+    async fn send(&self, requests: Vec<Request<Row, Bytes>>) -> Result<Vec<Reply<Row, Bytes>>, Error> {
+        let records_ms = self.settings.records.as_millis() as u64;
+        let mut replies: Vec<Option<Reply<Row, Bytes>>> = vec![None; requests.len()];
+        loop {
+            let open: Vec<usize> = (0..requests.len()).filter(|at| replies[*at].is_none()).collect();
+            if open.is_empty() {
+                return Ok(replies.into_iter().flatten().collect());
+            }
+            let sent = open
+                .iter()
+                .map(|at| cells::row_request(&requests[*at], records_ms));
+            for (at, outcome) in open.iter().zip(self.client.batch(sent.collect()).await) {
+                match outcome {
+                    Ok(done) => {
+                        replies[*at] = Some(cells::reply(&requests[*at], &done).map_err(damaged)?);
+                    }
+                    Err(Error::OutcomeUnknown { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// Takes one step of the protocol, for tests of what the store answers.
+    #[doc(hidden)]
+    pub async fn step(&self, request: Request<Row, Bytes>) -> Result<Reply<Row, Bytes>, Error> {
+        Ok(self.send(vec![request]).await?.remove(0))
+    }
+
+    /// Reads a row at a snapshot with its lock, for tests of what the store answers.
+    #[doc(hidden)]
+    pub async fn read_with_lock(
+        &self,
+        row: &Row,
+        snapshot: Time,
+    ) -> Result<(Option<Bytes>, Option<Lock<Row, Bytes>>), Error> {
+        let found = self
+            .client
+            .batch(vec![cells::read_request(row, snapshot)])
+            .await
+            .remove(0)?;
+        cells::value_and_lock(row, &found.row).map_err(damaged)
+    }
+}
+
+fn damaged(reason: impl ToString) -> Error {
+    Error::Protocol {
+        server: "a table".to_string(),
+        reason: reason.to_string(),
+    }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
