@@ -44,7 +44,7 @@ enum Phase {
 /// use rukh_commit::{Change, Commit, Progress, Reply, Request, TransactionId};
 ///
 /// let changes = [("account 1", Change::Put(70)), ("account 2", Change::Put(30))];
-/// let mut commit = Commit::new(TransactionId(7), 100, 1, changes.into()).expect("it changes something");
+/// let mut commit = Commit::new(TransactionId(7), (100, 100), 1, changes.into()).expect("it changes something");
 /// // Both rows are locked at once; then the clock gives a time.
 /// let locks = commit.begin();
 /// assert!(commit.receive(&locks[0], &Reply::Done).is_empty());
@@ -59,6 +59,7 @@ enum Phase {
 pub struct Commit<R, V> {
     id: TransactionId,
     start: Time,
+    placed: Time,
     version: u64,
     changes: BTreeMap<R, Change<V>>,
     primary: R,
@@ -75,11 +76,11 @@ pub struct Commit<R, V> {
 }
 
 impl<R: Clone + Ord, V: Clone> Commit<R, V> {
-    /// Prepares the commit of a transaction that has read at `start` and was planned with definitions of a version; its primary is the first row that changes.
-    /// `None` if nothing is to change.
+    /// Prepares the commit of a transaction that has read at `start` and was planned with definitions of a version; its locks are said to be placed at
+    /// `placed`, its primary is the first row that changes. `None` if nothing is to change.
     pub fn new(
         id: TransactionId,
-        start: Time,
+        (start, placed): (Time, Time),
         version: u64,
         changes: BTreeMap<R, Change<V>>,
     ) -> Option<Self> {
@@ -87,6 +88,7 @@ impl<R: Clone + Ord, V: Clone> Commit<R, V> {
         Some(Commit {
             id,
             start,
+            placed,
             version,
             changes,
             primary,
@@ -197,6 +199,7 @@ impl<R: Clone + Ord, V: Clone> Commit<R, V> {
         Lock {
             id: self.id,
             start: self.start,
+            placed: self.placed,
             primary: self.primary.clone(),
             change: self.changes[row].clone(),
         }

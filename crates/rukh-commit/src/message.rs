@@ -25,6 +25,8 @@ pub struct Lock<R, V> {
     pub id: TransactionId,
     /// The time of its snapshot.
     pub start: Time,
+    /// When the locks were placed, as the owner's process saw it: by how old it is others judge whether the owner lives. The protocol does not look at it.
+    pub placed: Time,
     /// The row whose outcome decides.
     pub primary: R,
     /// What is to become of the row.

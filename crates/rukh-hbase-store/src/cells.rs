@@ -259,12 +259,13 @@ fn unlock(key: &Bytes, id: TransactionId) -> Mutation {
     Mutation::delete(key.clone()).cell(CellKind::Delete, CONTROL, LOCKS, lock_time(id), "")
 }
 
-/// Encodes a lock: format, transaction, start, table and key of the primary with their lengths, the change.
+/// Encodes a lock: format, transaction, start, when it was placed, table and key of the primary with their lengths, the change.
 fn encode(lock: &Lock<Row, Bytes>) -> Bytes {
     let mut out = BytesMut::new();
     out.put_u8(LOCK_FORMAT);
     out.put_u128(lock.id.0);
     out.put_u64(lock.start);
+    out.put_u64(lock.placed);
     out.put_u16(lock.primary.table.len() as u16);
     out.put_slice(lock.primary.table.as_bytes());
     out.put_u16(lock.primary.key.len() as u16);
@@ -287,6 +288,7 @@ fn decode(value: &Bytes) -> Option<Lock<Row, Bytes>> {
     }
     let id = TransactionId(rest.try_get_u128().ok()?);
     let start = rest.try_get_u64().ok()?;
+    let placed = rest.try_get_u64().ok()?;
     let mut part = || {
         let length = rest.try_get_u16().ok()?.into();
         (rest.len() >= length).then(|| rest.split_to(length))
@@ -305,6 +307,7 @@ fn decode(value: &Bytes) -> Option<Lock<Row, Bytes>> {
     Some(Lock {
         id,
         start,
+        placed,
         primary,
         change,
     })
@@ -325,12 +328,13 @@ mod tests {
             let lock = Lock {
                 id: TransactionId(u128::MAX / 3),
                 start: 77,
+                placed: 78,
                 primary: Row::new("accounts", "first"),
                 change,
             };
             let bytes = encode(&lock);
             assert_eq!(decode(&bytes).as_ref(), Some(&lock));
-            for length in 0..bytes.len().min(40) {
+            for length in 0..bytes.len().min(50) {
                 assert_eq!(decode(&bytes.slice(..length)), None, "{length}");
             }
         }

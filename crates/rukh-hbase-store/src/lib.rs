@@ -8,8 +8,7 @@
 #![doc = include_str!("../examples/transfer.rs")]
 //! ```
 //!
-//! Not here yet: ranges, `KvStore`, anything of SQL; and locks that are renewed: an owner is taken for dead by the age of its snapshot, so that a transaction which is older than
-//! [`Settings::lifetime`] when it commits may be rolled back by one that meets its locks.
+//! Not here yet: ranges, `KvStore`, anything of SQL.
 
 mod cells;
 mod transactions;

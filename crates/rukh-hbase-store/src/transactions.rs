@@ -17,7 +17,7 @@ use crate::cells::{self, CLOCK, CONTROL, DATA, NOW, Row, VERSION};
 pub struct Settings {
     /// How long records of commits are kept. No transaction may last longer.
     pub records: Duration,
-    /// After how long without an outcome the process of a transaction is taken for dead.
+    /// How long after its locks were placed the process of a transaction without an outcome is taken for dead, by the clock of the one that meets them.
     pub lifetime: Duration,
     /// How long a commit waits for the locks of others, about, before it gives up.
     pub patience: Duration,
@@ -175,7 +175,7 @@ impl Transactions {
         changes: BTreeMap<Row, Change<Bytes>>,
     ) -> Result<Progress<Row>, Error> {
         let id = TransactionId(rand::rng().random());
-        let Some(mut commit) = Commit::new(id, began.start, began.version, changes) else {
+        let Some(mut commit) = Commit::new(id, (began.start, now_ms()), began.version, changes) else {
             return Ok(Progress::Committed(began.start));
         };
         let mut requests = commit.begin();
@@ -209,7 +209,7 @@ impl Transactions {
         until: Option<Instant>,
     ) -> Result<bool, Error> {
         let dies_ms = lock
-            .start
+            .placed
             .saturating_add(self.settings.lifetime.as_millis() as u64);
         let mut resolve = Resolve::new(row.clone(), lock);
         let mut request = resolve.ask();

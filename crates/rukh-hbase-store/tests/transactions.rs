@@ -69,6 +69,7 @@ async fn outcomes_are_kept_until_they_are_settled(client: &Client) {
     let lock = Lock {
         id,
         start,
+        placed: start,
         primary: primary.clone(),
         change: Change::Put(Bytes::from("kept")),
     };
@@ -147,6 +148,7 @@ impl Round {
         Lock {
             id: self.id(lock.id),
             start: lock.start + self.zero,
+            placed: lock.placed + self.zero,
             primary: self.row(lock.primary),
             change: match lock.change {
                 Change::Put(value) => Change::Put(Bytes::from(vec![value])),
@@ -239,6 +241,7 @@ impl Steps {
         let lock = Lock {
             id,
             start,
+            placed: start,
             primary,
             change,
         };

@@ -5,7 +5,7 @@
 //! a region that splits, moves or whose scanner has expired, is passed over: the scan goes on behind the last row that was
 //! given. So every row comes once, whole, as of one region's state when it was read; a time range makes that a snapshot.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,7 @@ pub struct Scan {
     stop: Bytes,
     limit: Option<u64>,
     filter: Option<Filter>,
+    is_measured: bool,
     shape: data::Scan,
 }
 
@@ -46,6 +47,7 @@ impl Scan {
             stop: stop.into(),
             limit: None,
             filter: None,
+            is_measured: false,
             shape: data::Scan {
                 max_result_size: Some(BATCH_BYTES),
                 cache_blocks: Some(true),
@@ -110,6 +112,12 @@ impl Scan {
         self
     }
 
+    /// Has servers count what they do for it, see [`Scanner::metrics`].
+    pub fn measured(mut self) -> Scan {
+        self.is_measured = true;
+        self
+    }
+
     /// Lets servers answer with about so many bytes at once, instead of 2 MiB.
     pub fn batch_bytes(mut self, bytes: u64) -> Scan {
         self.shape.max_result_size = Some(bytes.max(1));
@@ -132,6 +140,7 @@ pub struct Scanner {
     ready: VecDeque<Row>,
     is_done: bool,
     calls: u64,
+    metrics: BTreeMap<String, i64>,
 }
 
 /// A scanner of a region.
@@ -155,6 +164,7 @@ impl Scanner {
             part: Row::default(),
             ready: VecDeque::new(),
             calls: 0,
+            metrics: BTreeMap::new(),
         }
     }
 
@@ -195,6 +205,11 @@ impl Scanner {
         Ok(self.ready.pop_front())
     }
 
+    /// Returns what servers have counted so far for a scan that is [measured](Scan::measured), by HBase's names, such as `ROWS_SCANNED` and `ROWS_FILTERED`.
+    pub fn metrics(&self) -> &BTreeMap<String, i64> {
+        &self.metrics
+    }
+
     /// Returns how many calls the scan has made so far.
     pub fn calls(&self) -> u64 {
         self.calls
@@ -224,6 +239,7 @@ impl Scanner {
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
             limit_of_rows: rows_left(self.scan.limit),
+            track_scan_metrics: self.scan.is_measured.then_some(true),
             ..ScanRequest::default()
         };
         open.next += 1;
@@ -248,6 +264,7 @@ impl Scanner {
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
             limit_of_rows: rows_left(self.scan.limit),
+            track_scan_metrics: self.scan.is_measured.then_some(true),
             ..ScanRequest::default()
         };
         let called = connection.call("Scan", &request, &[], limit).await;
@@ -288,6 +305,12 @@ impl Scanner {
         let response = message_of::<ScanResponse>(&open.server, &answer)?;
         if let Some(id) = response.scanner_id {
             open.id = id;
+        }
+        for metric in response.scan_metrics.iter().flat_map(|metrics| &metrics.metrics) {
+            if let (Some(name), Some(value)) = (&metric.name, metric.value) {
+                let sum = self.metrics.entry(name.clone()).or_default();
+                *sum = sum.saturating_add(value);
+            }
         }
         let mut cells = answer.cells;
         let mut rows = Vec::new();

@@ -478,6 +478,13 @@ async fn filters_let_pass_what_they_say(client: &Client) {
     let part = Filter::row_part(Compare::GreaterOrEqual, "98", 2);
     let wanted = ["s098", "s099", "s198", "s199", "s298", "s299"];
     assert_eq!(keys(client, "s", Scan::all().filter(part.clone())).await, wanted);
+    for (is_measured, expected) in [(true, [Some(&300), Some(&294)]), (false, [None, None])] {
+        let shape = Scan::all().filter(part.clone());
+        let mut scanner = client.scan("s", if is_measured { shape.measured() } else { shape });
+        while scanner.next().await.unwrap().is_some() {}
+        let counted = ["ROWS_SCANNED", "ROWS_FILTERED"].map(|name| scanner.metrics().get(name));
+        assert_eq!(counted, expected, "{:?}", scanner.metrics());
+    }
     let both = Filter::all([part.clone(), Filter::row_key(Compare::Less, "s150")]);
     assert_eq!(
         keys(client, "s", Scan::all().filter(both)).await,

@@ -176,7 +176,8 @@ impl Process {
     }
 
     fn commit(&mut self, start: Time, version: u64, changes: BTreeMap<Row, Change<Value>>) -> Vec<Ask> {
-        let mut commit = Commit::new(self.id, start, version, changes).expect("it changes something");
+        let mut commit =
+            Commit::new(self.id, (start, start), version, changes).expect("it changes something");
         let requests = commit.begin();
         self.commit = Some(commit);
         requests.into_iter().map(Ask::Step).collect()
