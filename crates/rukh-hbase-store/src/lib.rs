@@ -8,10 +8,12 @@
 #![doc = include_str!("../examples/transfer.rs")]
 //! ```
 //!
-//! Not here yet: ranges, `KvStore`, anything of SQL.
+//! Not here yet: ranges that begin or end somewhere and are read backward, `KvStore`, anything of SQL.
 
 mod cells;
+mod ranges;
 mod transactions;
 
 pub use cells::Row;
+pub use ranges::{Range, Rows};
 pub use transactions::{Began, Settings, Transactions};

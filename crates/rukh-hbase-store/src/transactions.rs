@@ -252,6 +252,10 @@ impl Transactions {
         }
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Takes one step of the protocol, for tests of what the store answers.
     #[doc(hidden)]
     pub async fn step(&self, request: Request<Row, Bytes>) -> Result<Reply<Row, Bytes>, Error> {
@@ -274,7 +278,7 @@ impl Transactions {
     }
 }
 
-fn damaged(reason: impl ToString) -> Error {
+pub(crate) fn damaged(reason: impl ToString) -> Error {
     Error::Protocol {
         server: "a table".to_string(),
         reason: reason.to_string(),

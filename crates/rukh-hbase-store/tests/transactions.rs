@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rukh_commit::{Aborted, Change, Found, Lock, Outcome, Progress, Reply, Request, TransactionId};
 use rukh_hbase::{CellKind, CheckAndMutate, Client, LATEST, Mutation};
-use rukh_hbase_store::{Row, Settings, Transactions};
+use rukh_hbase_store::{Range, Row, Settings, Transactions};
 
 #[path = "../../../tests/hbase/fixture.rs"]
 mod fixture;
@@ -399,6 +399,16 @@ async fn money_is_neither_made_nor_lost(client: &Client, transactions: &Arc<Tran
                 let values = transactions.read(&accounts(), began.start).await.unwrap();
                 let sum: i64 = values.iter().map(amount).sum();
                 assert_eq!(sum, AMOUNT * ACCOUNTS as i64, "{values:?} at {}", began.start);
+                let mut expected: Vec<(Bytes, Bytes)> = accounts()
+                    .into_iter()
+                    .zip(values)
+                    .map(|(row, value)| (row.key, value.unwrap()))
+                    .collect();
+                expected.sort();
+                for range in ranges() {
+                    let found = rows_of(&transactions, range.clone(), began.start).await;
+                    assert_eq!(found, expected, "{range:?} at {}", began.start);
+                }
                 sums.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -429,6 +439,30 @@ async fn money_is_neither_made_nor_lost(client: &Client, transactions: &Arc<Tran
         count(&sums)
     );
     assert!(count(&moved) > 20 && count(&died) > 5 && count(&sums) > 5);
+}
+
+fn ranges() -> [Range; 2] {
+    let whole = Range::Forward {
+        start: Bytes::new(),
+        limit: Bytes::new(),
+    };
+    [whole, Range::AllBackward]
+}
+
+/// The accounts of a range, ascending.
+async fn rows_of(transactions: &Transactions, range: Range, snapshot: u64) -> Vec<(Bytes, Bytes)> {
+    let is_backward = range == Range::AllBackward;
+    let mut rows = transactions.range("t", range, snapshot);
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().await.unwrap() {
+        if row.0.windows(7).any(|part| part == b"account") {
+            found.push(row);
+        }
+    }
+    if is_backward {
+        found.reverse();
+    }
+    found
 }
 
 /// Moves an amount between two accounts; returns whether it was committed.
