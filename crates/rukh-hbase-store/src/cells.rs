@@ -6,6 +6,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use rukh_commit::{Change, Found, Lock, Outcome, Reply, Request, Time, TransactionId};
 use rukh_hbase::{CellKind, CheckAndMutate, Checked, Get, LATEST, Mutation, RowRequest};
 
+use crate::Error;
+
 /// The family of values.
 pub(crate) const DATA: &str = "d";
 /// The family of locks, records and outcomes.
@@ -25,6 +27,9 @@ pub(crate) const LOCKS_FROM: Time = 1 << 62;
 /// What the value of an outcome begins with.
 const COMMITTED: u8 = b'C';
 const ROLLED_BACK: u8 = b'R';
+/// What a value begins with; nothing follows the second.
+const PRESENT: u8 = 1;
+const GONE: u8 = 0;
 /// The form of a lock's value.
 const LOCK_FORMAT: u8 = 1;
 
@@ -45,14 +50,6 @@ impl Row {
             key: key.into(),
         }
     }
-}
-
-/// A cell that is not of this crate's form.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} of row {row:?} is damaged")]
-pub(crate) struct Damaged {
-    what: &'static str,
-    row: Row,
 }
 
 /// The timestamp of a transaction's locks: above all commits, and its own.
@@ -99,15 +96,8 @@ pub(crate) fn row_request(request: &Request<Row, Bytes>, records_ms: u64) -> Row
             let mut check =
                 CheckAndMutate::if_equal(key.clone(), CONTROL, LOCKS, encode(lock), time, time + 1);
             match &lock.change {
-                Change::Put(value) => {
-                    let value = value.clone();
-                    check =
-                        check.then(Mutation::put(key.clone()).cell(CellKind::Put, DATA, VALUE, *at, value));
-                }
-                Change::Delete => {
-                    let marker = Mutation::delete(key.clone());
-                    check = check.then(marker.cell(CellKind::DeleteColumn, DATA, VALUE, *at, ""));
-                }
+                Change::Put(value) => check = check.then(image(&key, *at, Some(value))),
+                Change::Delete => check = check.then(image(&key, *at, None)),
                 Change::Keep => {}
             }
             if !matches!(lock.change, Change::Keep) {
@@ -159,8 +149,8 @@ pub(crate) fn set_clock(from: Option<Time>, to: Time) -> CheckAndMutate {
 }
 
 /// Returns what HBase's answer to a step says.
-pub(crate) fn reply(request: &Request<Row, Bytes>, done: &Checked) -> Result<Reply<Row, Bytes>, Damaged> {
-    let damaged = |what, row: &Row| Damaged {
+pub(crate) fn reply(request: &Request<Row, Bytes>, done: &Checked) -> Result<Reply<Row, Bytes>, Error> {
+    let damaged = |what, row: &Row| Error::Damaged {
         what,
         row: row.clone(),
     };
@@ -209,11 +199,14 @@ pub(crate) fn reply(request: &Request<Row, Bytes>, done: &Checked) -> Result<Rep
 pub(crate) fn value_and_lock(
     row: &Row,
     found: &rukh_hbase::Row,
-) -> Result<(Option<Bytes>, Option<Lock<Row, Bytes>>), Damaged> {
-    let value = found.value(DATA.as_bytes(), VALUE.as_bytes()).cloned();
+) -> Result<(Option<Bytes>, Option<Lock<Row, Bytes>>), Error> {
+    let value = found.value(DATA.as_bytes(), VALUE.as_bytes());
+    let value = value
+        .filter(|value| !is_marker(value))
+        .map(|value| value.slice(1..));
     let lock = found.cell(CONTROL.as_bytes(), LOCKS.as_bytes());
     let lock = lock.map(|cell| {
-        decode(&cell.value).ok_or_else(|| Damaged {
+        decode(&cell.value).ok_or_else(|| Error::Damaged {
             what: "a lock",
             row: row.clone(),
         })
@@ -229,6 +222,24 @@ pub(crate) fn read_request(row: &Row, snapshot: Time) -> RowRequest {
         .family_times(DATA, 0, snapshot + 1)
         .family_times(CONTROL, LOCKS_FROM, LATEST);
     RowRequest::get(&row.table, get)
+}
+
+/// What a commit makes of a row: a value, or a marker that it is gone. HBase's own markers would hide, for all snapshots, what a compaction then removes.
+fn image(key: &Bytes, at: Time, value: Option<&Bytes>) -> Mutation {
+    let mut image = BytesMut::new();
+    match value {
+        Some(value) => {
+            image.put_u8(PRESENT);
+            image.put_slice(value);
+        }
+        None => image.put_u8(GONE),
+    }
+    Mutation::put(key.clone()).cell(CellKind::Put, DATA, VALUE, at, image.freeze())
+}
+
+/// Whether a cell of values says that the row is gone.
+pub(crate) fn is_marker(image: &Bytes) -> bool {
+    image.first() != Some(&PRESENT)
 }
 
 fn record(key: &Bytes, id: TransactionId, at: Time) -> Mutation {

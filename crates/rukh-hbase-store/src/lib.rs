@@ -11,9 +11,12 @@
 //! Not here yet: ranges that begin or end somewhere and are read backward, `KvStore`, anything of SQL.
 
 mod cells;
+mod error;
+mod forget;
 mod ranges;
 mod transactions;
 
 pub use cells::Row;
+pub use error::Error;
 pub use ranges::{Range, Rows};
 pub use transactions::{Began, Settings, Transactions};

@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use rukh_commit::{Time, must_resolve};
-use rukh_hbase::{Error, LATEST, Scan, Scanner};
+use rukh_hbase::{LATEST, Scan, Scanner};
+
+use crate::Error;
 
 use crate::cells::{CONTROL, DATA, LOCKS_FROM, Row, value_and_lock};
-use crate::transactions::{Transactions, damaged};
+use crate::transactions::Transactions;
 
 /// Which rows of a table are read, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +58,12 @@ impl Rows<'_> {
     ///
     /// # Errors
     ///
-    /// Those of the client. The range cannot be read on then.
+    /// Those of [`Transactions::read`]. The range cannot be read on then.
     pub async fn next(&mut self) -> Result<Option<(Bytes, Bytes)>, Error> {
         while let Some(found) = self.scanner.next().await? {
+            self.transactions.check_age(self.snapshot)?;
             let row = Row::new(&self.table, found.key());
-            let (value, lock) = value_and_lock(&row, &found).map_err(damaged)?;
+            let (value, lock) = value_and_lock(&row, &found)?;
             let value = match lock {
                 Some(lock) if must_resolve(&lock, self.snapshot) => {
                     let key = std::slice::from_ref(&row);

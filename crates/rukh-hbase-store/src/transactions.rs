@@ -8,14 +8,16 @@ use rand::Rng;
 use rukh_commit::{
     Change, Commit, Lock, Progress, Reply, Request, Resolve, Resolved, Time, TransactionId, must_resolve,
 };
-use rukh_hbase::{CellKind, CheckAndMutate, Client, Error, Family, Get, LATEST, Mutation};
+use rukh_hbase::{CellKind, CheckAndMutate, Client, Family, Get, LATEST, Mutation};
+
+use crate::Error;
 
 use crate::cells::{self, CLOCK, CONTROL, DATA, NOW, Row, VERSION};
 
 /// How long things may take, and are kept.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long records of commits are kept. No transaction may last longer.
+    /// How long records of commits, and values that were replaced, are kept at least. No snapshot may be older, and no transaction last half as long.
     pub records: Duration,
     /// How long after its locks were placed the process of a transaction without an outcome is taken for dead, by the clock of the one that meets them.
     pub lifetime: Duration,
@@ -66,7 +68,7 @@ impl Transactions {
                 attributes: Vec::new(),
             };
             match client.create_table(CLOCK, &[family], Vec::new()).await {
-                Err(error) if error.class() != Some("TableExistsException") => return Err(error),
+                Err(error) if error.class() != Some("TableExistsException") => return Err(error.into()),
                 _ => {}
             }
         }
@@ -74,8 +76,8 @@ impl Transactions {
         let first = Mutation::put(CLOCK).cell(CellKind::Put, DATA, VERSION, LATEST, first);
         let check = CheckAndMutate::if_absent(CLOCK, DATA, VERSION, 0, LATEST).then(first);
         match client.check_and_mutate(CLOCK, check).await {
-            Ok(_) | Err(Error::OutcomeUnknown { .. }) => {}
-            Err(error) => return Err(error),
+            Ok(_) | Err(rukh_hbase::Error::OutcomeUnknown { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
         let transactions = Transactions { client, settings };
         transactions.set_clock(None, now_ms()).await?;
@@ -84,7 +86,6 @@ impl Transactions {
 
     /// Makes a table for rows that change in transactions.
     pub async fn create_table(&self, table: &str, split_keys: Vec<Bytes>) -> Result<(), Error> {
-        let records_s = self.settings.records.as_secs().max(1).to_string();
         let family = |name: &str, attributes: &[(&str, &str)]| Family {
             name: name.to_string(),
             attributes: attributes
@@ -93,19 +94,12 @@ impl Transactions {
                 .collect(),
         };
         let families = [
-            family(
-                DATA,
-                &[
-                    ("VERSIONS", VERSIONS),
-                    ("MIN_VERSIONS", "1"),
-                    ("TTL", &records_s),
-                    ("KEEP_DELETED_CELLS", "TTL"),
-                ],
-            ),
+            // What is not needed any more is removed by `forget`.
+            family(DATA, &[("VERSIONS", VERSIONS)]),
             // Records and outcomes have lifetimes of their own, locks none.
             family(CONTROL, &[("VERSIONS", VERSIONS)]),
         ];
-        self.client.create_table(table, &families, split_keys).await
+        Ok(self.client.create_table(table, &families, split_keys).await?)
     }
 
     /// Begins a transaction: one read of the clock, and a second step where it is far behind.
@@ -114,9 +108,10 @@ impl Transactions {
         let number = |column: &str| {
             let value = row.value(DATA.as_bytes(), column.as_bytes());
             let bytes = value.and_then(|value| value[..].try_into().ok());
-            bytes
-                .map(u64::from_be_bytes)
-                .ok_or_else(|| damaged("the clock has no time or no version"))
+            bytes.map(u64::from_be_bytes).ok_or_else(|| Error::Damaged {
+                what: "the clock",
+                row: Row::new(CLOCK, CLOCK),
+            })
         };
         let (time, version) = (number(NOW)?, number(VERSION)?);
         let now = now_ms();
@@ -135,13 +130,18 @@ impl Transactions {
             .await
         {
             Ok(checked) => Ok(checked.processed),
-            Err(Error::OutcomeUnknown { .. }) => Ok(false),
-            Err(error) => Err(error),
+            Err(rukh_hbase::Error::OutcomeUnknown { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Reads rows at a snapshot, in the order of `rows`; waits for transactions that may have committed before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SnapshotTooOld`], and those of the client.
     pub async fn read(&self, rows: &[Row], snapshot: Time) -> Result<Vec<Option<Bytes>>, Error> {
+        self.check_age(snapshot)?;
         let mut values = vec![None; rows.len()];
         let mut open: Vec<usize> = (0..rows.len()).collect();
         while !open.is_empty() {
@@ -150,7 +150,7 @@ impl Transactions {
             let mut locked = Vec::new();
             for (at, found) in open.iter().zip(found) {
                 let row = &rows[*at];
-                let (value, lock) = cells::value_and_lock(row, &found?.row).map_err(damaged)?;
+                let (value, lock) = cells::value_and_lock(row, &found?.row)?;
                 match lock.filter(|lock| must_resolve(lock, snapshot)) {
                     Some(lock) => {
                         self.resolve(row, lock, None).await?;
@@ -168,12 +168,14 @@ impl Transactions {
     ///
     /// # Errors
     ///
-    /// Those of the client. What became of the transaction is then decided by others.
+    /// [`Error::SnapshotTooOld`] of a transaction that has lasted half as long as records are kept: what it is in conflict with might be forgotten. Those
+    /// of the client; what became of the transaction is then decided by others.
     pub async fn commit(
         &self,
         began: Began,
         changes: BTreeMap<Row, Change<Bytes>>,
     ) -> Result<Progress<Row>, Error> {
+        self.check_age(began.start + self.settings.records.as_millis() as u64 / 2)?;
         let id = TransactionId(rand::rng().random());
         let Some(mut commit) = Commit::new(id, (began.start, now_ms()), began.version, changes) else {
             return Ok(Progress::Committed(began.start));
@@ -228,10 +230,11 @@ impl Transactions {
         }
     }
 
-    /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be.
+    /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be, for as long as a process is taken to be alive.
     async fn send(&self, requests: Vec<Request<Row, Bytes>>) -> Result<Vec<Reply<Row, Bytes>>, Error> {
         let records_ms = self.settings.records.as_millis() as u64;
         let mut replies: Vec<Option<Reply<Row, Bytes>>> = vec![None; requests.len()];
+        let begun = Instant::now();
         loop {
             let open: Vec<usize> = (0..requests.len()).filter(|at| replies[*at].is_none()).collect();
             if open.is_empty() {
@@ -243,13 +246,33 @@ impl Transactions {
             for (at, outcome) in open.iter().zip(self.client.batch(sent.collect()).await) {
                 match outcome {
                     Ok(done) => {
-                        replies[*at] = Some(cells::reply(&requests[*at], &done).map_err(damaged)?);
+                        replies[*at] = Some(cells::reply(&requests[*at], &done)?);
                     }
-                    Err(Error::OutcomeUnknown { .. }) => {}
-                    Err(error) => return Err(error),
+                    Err(rukh_hbase::Error::OutcomeUnknown { .. })
+                        if begun.elapsed() < self.settings.lifetime => {}
+                    Err(error) => return Err(error.into()),
                 }
             }
         }
+    }
+
+    /// Fails where what a snapshot shows may be forgotten.
+    pub(crate) fn check_age(&self, snapshot: Time) -> Result<(), Error> {
+        match snapshot >= self.horizon() {
+            true => Ok(()),
+            false => Err(Error::SnapshotTooOld {
+                snapshot,
+                kept_ms: self.settings.records.as_millis() as u64,
+            }),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        now_ms()
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -274,14 +297,7 @@ impl Transactions {
             .batch(vec![cells::read_request(row, snapshot)])
             .await
             .remove(0)?;
-        cells::value_and_lock(row, &found.row).map_err(damaged)
-    }
-}
-
-pub(crate) fn damaged(reason: impl ToString) -> Error {
-    Error::Protocol {
-        server: "a table".to_string(),
-        reason: reason.to_string(),
+        cells::value_and_lock(row, &found.row)
     }
 }
 

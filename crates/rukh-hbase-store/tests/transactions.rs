@@ -14,8 +14,8 @@ use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rukh_commit::{Aborted, Change, Found, Lock, Outcome, Progress, Reply, Request, TransactionId};
-use rukh_hbase::{CellKind, CheckAndMutate, Client, LATEST, Mutation};
-use rukh_hbase_store::{Range, Row, Settings, Transactions};
+use rukh_hbase::{CellKind, CheckAndMutate, Client, LATEST, Mutation, Scan};
+use rukh_hbase_store::{Began, Error, Range, Row, Settings, Transactions};
 
 #[path = "../../../tests/hbase/fixture.rs"]
 mod fixture;
@@ -42,6 +42,7 @@ async fn transactions_hold_on_a_real_server() {
     the_definitions_stand_under_the_commit(&client, &transactions).await;
     money_is_neither_made_nor_lost(&client, &transactions).await;
     outcomes_are_kept_until_they_are_settled(&client).await;
+    what_a_snapshot_shows_outlives_compactions(&client, &transactions).await;
     let accounts = ["anna", "bert"].map(|name| Row::new("accounts", name));
     for left in ["70", "40"] {
         server.run_example("transfer");
@@ -49,6 +50,99 @@ async fn transactions_hold_on_a_real_server() {
         let values = transactions.read(&accounts, now).await.unwrap();
         assert_eq!(values[0].as_deref(), Some(left.as_bytes()));
     }
+}
+
+/// A row that was written long ago, and is written or deleted now: a snapshot before that still shows the old value, whatever is
+/// compacted.
+async fn what_a_snapshot_shows_outlives_compactions(client: &Client, transactions: &Transactions) {
+    let long_ago = transactions.begin().await.unwrap().start - 3_600_000;
+    let rows = ["a written", "x deleted"].map(|key| Row::new("t", key));
+    for (nth, row) in rows.iter().enumerate() {
+        let lock = Lock {
+            id: TransactionId(500 + nth as u128),
+            start: long_ago,
+            placed: long_ago,
+            primary: row.clone(),
+            change: Change::Put(Bytes::from("old")),
+        };
+        let (row, at) = (row.clone(), long_ago + 1);
+        for step in [
+            Request::Lock {
+                row: row.clone(),
+                lock: lock.clone(),
+            },
+            Request::Commit {
+                row: row.clone(),
+                lock,
+                at,
+            },
+        ] {
+            assert_eq!(transactions.step(step).await.unwrap(), Reply::Done);
+        }
+    }
+    let began = transactions.begin().await.unwrap();
+    let changes = [Change::Put(Bytes::from("new")), Change::Delete];
+    let changes = rows.iter().cloned().zip(changes).collect();
+    let Progress::Committed(at) = transactions.commit(began, changes).await.unwrap() else {
+        panic!("nothing is in its way");
+    };
+    for _ in 0..2 {
+        let old = transactions.read(&rows, began.start).await.unwrap();
+        assert_eq!(
+            old,
+            [(); 2].map(|()| Some(Bytes::from("old"))),
+            "at {} of {at}",
+            began.start
+        );
+        let new = transactions.read(&rows, at).await.unwrap();
+        assert_eq!(new, [Some(Bytes::from("new")), None]);
+        client.flush("t").await.unwrap();
+        client.compact("t", true).await.unwrap();
+        client.wait_until_compacted("t").await.unwrap();
+    }
+    forgotten(client, transactions, &rows, (began.start, at)).await;
+}
+
+/// What is replaced before the horizon goes: all but the newest value of a row that is there, everything of one that is deleted.
+async fn forgotten(client: &Client, transactions: &Transactions, rows: &[Row; 2], (old, new): (u64, u64)) {
+    let stored = async || {
+        let mut scanner = client.scan("t", Scan::all().family("d").versions(1000));
+        let mut counts = BTreeMap::new();
+        while let Some(row) = scanner.next().await.unwrap() {
+            counts.insert(row.key(), row.cells.len());
+        }
+        rows.clone().map(|row| counts.get(&row.key).copied())
+    };
+    let before = stored().await;
+    assert_eq!(before, [Some(2), Some(2)]);
+    // Nothing that this one still shows is behind its horizon.
+    transactions.forget("t").await.unwrap();
+    assert_eq!(stored().await, before);
+    let hasty = Transactions::open(
+        client.clone(),
+        Settings {
+            records: Duration::from_millis(1),
+            ..Settings::default()
+        },
+    );
+    let hasty = hasty.await.unwrap();
+    let until = tokio::time::Instant::now() + Duration::from_secs(30);
+    while stored().await != [Some(1), None] {
+        assert!(hasty.forget("t").await.is_ok() && tokio::time::Instant::now() < until);
+    }
+    let values = transactions.read(rows, new).await.unwrap();
+    assert_eq!(values, [Some(Bytes::from("new")), None]);
+    let refused = hasty.read(rows, old).await.unwrap_err();
+    assert!(matches!(refused, Error::SnapshotTooOld { .. }), "{refused}");
+    let began = Began {
+        start: old,
+        version: 2,
+    };
+    let refused = hasty
+        .commit(began, [(rows[0].clone(), Change::Delete)].into())
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("too old"), "{refused}");
 }
 
 /// With a lifetime of a second for records: a record goes, an outcome stays until it is settled, and then it goes.
@@ -122,7 +216,10 @@ async fn outcomes_are_kept_until_they_are_settled(client: &Client) {
         assert!(tokio::time::Instant::now() < until, "the outcome stays");
     }
     assert_eq!(
-        transactions.read(&[primary], at).await.unwrap(),
+        transactions
+            .read(&[primary], transactions.begin().await.unwrap().start)
+            .await
+            .unwrap(),
         [Some(Bytes::from("kept"))]
     );
 }
