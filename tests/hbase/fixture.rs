@@ -42,6 +42,7 @@ impl Server {
     }
 
     /// Runs an example of the crate with the URL. Tests lie beside the folder of the examples, which are built with them.
+    #[allow(dead_code)]
     pub fn run_example(&self, name: &str) {
         let here = std::env::current_exe().unwrap();
         let folder = here.parent().and_then(Path::parent).unwrap();

@@ -332,6 +332,16 @@ impl From<KvError> for SqlError {
             KvError::UnknownScheme { url, .. } => SqlError::unsupported(message).with_hint(format!(
                 "Databases and backups are directories; one of this name is \"./{url}\"."
             )),
+            KvError::Unreachable { .. } => SqlError::new(ErrorKind::Io, "08006", message),
+            KvError::NotReady { .. } => SqlError::new(ErrorKind::Io, "57P03", message),
+            KvError::OutcomeUnknown { .. } => SqlError::new(ErrorKind::Io, "08007", message)
+                .with_hint("Look whether the rows are there before you run the statement again."),
+            KvError::SnapshotTooOld { .. } => {
+                SqlError::new(ErrorKind::Conflict, "72000", message).with_hint("Run the transaction again.")
+            }
+            KvError::TakenOver { .. } => SqlError::new(ErrorKind::Io, "55006", message)
+                .with_hint("Open the database again once the other process has closed it."),
+            KvError::TooLong { .. } => SqlError::statement("54000", message),
             // Names of storage are no names of tables.
             KvError::UnknownTable { table } => {
                 let message = "a table or index that the statement uses was dropped meanwhile";

@@ -8,15 +8,17 @@
 #![doc = include_str!("../examples/transfer.rs")]
 //! ```
 //!
-//! Not here yet: ranges that begin or end somewhere and are read backward, `KvStore`, anything of SQL.
+//! On these stands [`HbaseStore`], the store of a database that one process has at a time.
 
 mod cells;
 mod error;
 mod forget;
 mod ranges;
+mod store;
 mod transactions;
 
 pub use cells::Row;
 pub use error::Error;
 pub use ranges::{Range, Rows};
+pub use store::{HbaseStore, Options};
 pub use transactions::{Began, Settings, Transactions};

@@ -2,31 +2,53 @@
 
 use bytes::Bytes;
 use rukh_commit::{Time, must_resolve};
-use rukh_hbase::{LATEST, Scan, Scanner};
+use rukh_hbase::{Filter, LATEST, Scan, Scanner};
 
 use crate::Error;
 
 use crate::cells::{CONTROL, DATA, LOCKS_FROM, Row, value_and_lock};
 use crate::transactions::Transactions;
 
-/// Which rows of a table are read, and in which order.
+/// Which rows of a table are read, and in which order: those from `start` on and below `limit`; an empty key is the beginning or the end of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Range {
-    /// From a key on and below another, ascending; an empty key is the beginning or the end of the table.
-    Forward {
-        /// The first key.
-        start: Bytes,
-        /// The key behind the last.
-        limit: Bytes,
-    },
-    /// All rows of the table, descending.
-    AllBackward,
+pub struct Range {
+    /// The least key.
+    pub start: Bytes,
+    /// The key behind the greatest.
+    pub limit: Bytes,
+    /// Whether the greatest key comes first.
+    pub is_backward: bool,
+    /// Only rows of these parts of it, from the first key of each on and below the second; all rows if there are none. For ranges forward.
+    pub parts: Vec<(Bytes, Bytes)>,
+    /// Rows that are read together at first; twice as many each time after.
+    pub first_rows: u32,
+}
+
+impl Range {
+    /// Reads rows forward.
+    pub fn forward(start: impl Into<Bytes>, limit: impl Into<Bytes>) -> Range {
+        Range {
+            start: start.into(),
+            limit: limit.into(),
+            is_backward: false,
+            parts: Vec::new(),
+            first_rows: u32::MAX,
+        }
+    }
+
+    /// Reads the same rows backward.
+    pub fn backward(start: impl Into<Bytes>, limit: impl Into<Bytes>) -> Range {
+        Range {
+            is_backward: true,
+            ..Range::forward(start, limit)
+        }
+    }
 }
 
 /// The rows of a range, one after the other. The range is read once; locks of transactions that may have committed before the snapshot are resolved as they
 /// come.
-pub struct Rows<'t> {
-    transactions: &'t Transactions,
+pub struct Rows {
+    transactions: Transactions,
     table: String,
     snapshot: Time,
     scanner: Scanner,
@@ -34,18 +56,22 @@ pub struct Rows<'t> {
 
 impl Transactions {
     /// Reads the rows of a range at a snapshot.
-    pub fn range(&self, table: &str, range: Range, snapshot: Time) -> Rows<'_> {
-        let scan = match range {
-            Range::Forward { start, limit } => Scan::range(start, limit),
-            Range::AllBackward => Scan::backward("", ""),
+    pub fn range(&self, table: &str, range: Range, snapshot: Time) -> Rows {
+        let mut scan = match range.is_backward {
+            false => Scan::range(range.start, range.limit),
+            true => Scan::range_backward(range.start, range.limit),
         };
+        if !range.parts.is_empty() {
+            scan = scan.filter(Filter::ranges(range.parts));
+        }
         let scan = scan
+            .first_rows(range.first_rows)
             .family(DATA)
             .family(CONTROL)
             .family_times(DATA, 0, snapshot + 1)
             .family_times(CONTROL, LOCKS_FROM, LATEST);
         Rows {
-            transactions: self,
+            transactions: self.clone(),
             table: table.to_string(),
             snapshot,
             scanner: self.client().scan(table, scan),
@@ -53,7 +79,7 @@ impl Transactions {
     }
 }
 
-impl Rows<'_> {
+impl Rows {
     /// Returns the next row with its value; `None` after the last.
     ///
     /// # Errors
@@ -77,5 +103,21 @@ impl Rows<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the next rows, as many as come with one call, or a few calls where those have none; none after the last.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Rows::next`].
+    pub async fn next_chunk(&mut self) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let mut chunk = Vec::new();
+        while let Some(row) = self.next().await? {
+            chunk.push(row);
+            if self.scanner.ready() == 0 {
+                break;
+            }
+        }
+        Ok(chunk)
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use rand::Rng;
 use rukh_commit::{
-    Change, Commit, Lock, Progress, Reply, Request, Resolve, Resolved, Time, TransactionId, must_resolve,
+    Change, Commit, Lock, Outcome, Progress, Reply, Request, Resolve, Resolved, Time, TransactionId,
+    must_resolve,
 };
 use rukh_hbase::{CellKind, CheckAndMutate, Client, Family, Get, LATEST, Mutation};
 
@@ -21,6 +22,8 @@ pub struct Settings {
     pub records: Duration,
     /// How long after its locks were placed the process of a transaction without an outcome is taken for dead, by the clock of the one that meets them.
     pub lifetime: Duration,
+    /// How long a step is taken again whose outcome is not known.
+    pub repeats: Duration,
     /// How long a commit waits for the locks of others, about, before it gives up.
     pub patience: Duration,
 }
@@ -30,6 +33,7 @@ impl Default for Settings {
         Settings {
             records: Duration::from_secs(600),
             lifetime: Duration::from_secs(10),
+            repeats: Duration::from_secs(10),
             patience: Duration::from_millis(500),
         }
     }
@@ -53,7 +57,8 @@ pub struct Began {
     pub version: u64,
 }
 
-/// Transactions of one cluster. Any number of processes may have one each.
+/// Transactions of one cluster. Any number of processes may have one each, and clones of it.
+#[derive(Clone)]
 pub struct Transactions {
     client: Client,
     settings: Settings,
@@ -175,8 +180,21 @@ impl Transactions {
         began: Began,
         changes: BTreeMap<Row, Change<Bytes>>,
     ) -> Result<Progress<Row>, Error> {
-        self.check_age(began.start + self.settings.records.as_millis() as u64 / 2)?;
-        let id = TransactionId(rand::rng().random());
+        self.commit_as(new_id(), began, changes).await
+    }
+
+    /// Commits changes of a transaction of a number; see [`Transactions::commit`].
+    pub(crate) async fn commit_as(
+        &self,
+        id: TransactionId,
+        began: Began,
+        changes: BTreeMap<Row, Change<Bytes>>,
+    ) -> Result<Progress<Row>, Error> {
+        self.check_age(
+            began
+                .start
+                .saturating_sub(self.settings.records.as_millis() as u64 / 2),
+        )?;
         let Some(mut commit) = Commit::new(id, (began.start, now_ms()), began.version, changes) else {
             return Ok(Progress::Committed(began.start));
         };
@@ -201,6 +219,33 @@ impl Transactions {
             }
         }
         Ok(commit.progress().clone())
+    }
+
+    /// Finds out what became of a transaction whose commit has failed; one that is not decided is rolled back.
+    pub(crate) async fn decide(&self, primary: &Row, id: TransactionId) -> Result<Outcome, Error> {
+        // It stands for the lock of the primary, which may not be there.
+        let lock = Lock {
+            id,
+            start: 0,
+            placed: 0,
+            primary: primary.clone(),
+            change: Change::Keep,
+        };
+        self.resolve(primary, lock, None).await?;
+        let request = Request::Outcome {
+            primary: primary.clone(),
+            id,
+        };
+        match self.send(vec![request]).await?.remove(0) {
+            Reply::Outcome {
+                outcome: Some(outcome),
+                ..
+            } => Ok(outcome),
+            _ => Err(Error::Damaged {
+                what: "the outcome of a transaction",
+                row: primary.clone(),
+            }),
+        }
     }
 
     /// Waits for the outcome of the transaction that has locked a row, until a moment, and does on the row what was decided; returns whether the lock is gone.
@@ -230,7 +275,7 @@ impl Transactions {
         }
     }
 
-    /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be, for as long as a process is taken to be alive.
+    /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be, for as long as the settings say.
     async fn send(&self, requests: Vec<Request<Row, Bytes>>) -> Result<Vec<Reply<Row, Bytes>>, Error> {
         let records_ms = self.settings.records.as_millis() as u64;
         let mut replies: Vec<Option<Reply<Row, Bytes>>> = vec![None; requests.len()];
@@ -249,7 +294,7 @@ impl Transactions {
                         replies[*at] = Some(cells::reply(&requests[*at], &done)?);
                     }
                     Err(rukh_hbase::Error::OutcomeUnknown { .. })
-                        if begun.elapsed() < self.settings.lifetime => {}
+                        if begun.elapsed() < self.settings.repeats => {}
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -299,6 +344,10 @@ impl Transactions {
             .remove(0)?;
         cells::value_and_lock(row, &found.row)
     }
+}
+
+pub(crate) fn new_id() -> TransactionId {
+    TransactionId(rand::rng().random())
 }
 
 fn now_ms() -> u64 {

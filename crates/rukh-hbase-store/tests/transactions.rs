@@ -143,6 +143,17 @@ async fn forgotten(client: &Client, transactions: &Transactions, rows: &[Row; 2]
         .await
         .unwrap_err();
     assert!(refused.to_string().contains("too old"), "{refused}");
+    // Records are kept for ten minutes, and a transaction may last half of that.
+    let now = transactions.begin().await.unwrap().start;
+    for (minutes, is_refused) in [(6, true), (4, false)] {
+        let began = Began {
+            start: now - minutes * 60_000,
+            version: 2,
+        };
+        let changes = [(Row::new("t", "other"), Change::Keep)].into();
+        let committed = transactions.commit(began, changes).await;
+        assert_eq!(committed.is_err(), is_refused, "{minutes} minutes: {committed:?}");
+    }
 }
 
 /// With a lifetime of a second for records: a record goes, an outcome stays until it is settled, and then it goes.
@@ -539,16 +550,12 @@ async fn money_is_neither_made_nor_lost(client: &Client, transactions: &Arc<Tran
 }
 
 fn ranges() -> [Range; 2] {
-    let whole = Range::Forward {
-        start: Bytes::new(),
-        limit: Bytes::new(),
-    };
-    [whole, Range::AllBackward]
+    [Range::forward("", ""), Range::backward("", "")]
 }
 
 /// The accounts of a range, ascending.
 async fn rows_of(transactions: &Transactions, range: Range, snapshot: u64) -> Vec<(Bytes, Bytes)> {
-    let is_backward = range == Range::AllBackward;
+    let is_backward = range.is_backward;
     let mut rows = transactions.range("t", range, snapshot);
     let mut found = Vec::new();
     while let Some(row) = rows.next().await.unwrap() {

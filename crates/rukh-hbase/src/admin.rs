@@ -181,7 +181,7 @@ impl Client {
 
     /// Returns the regions of a table in the order of their keys.
     pub async fn regions(&self, table: &str) -> Result<Vec<RegionPlace>, Error> {
-        let find = async |limit| self.regions_of(table, limit).await;
+        let find = |limit| self.regions_of(table, limit);
         let regions = self.retry("a lookup of regions", true, find).await?;
         let place = |region: &Region| RegionPlace {
             start: region.info.start_key.clone().unwrap_or_default(),
@@ -240,7 +240,7 @@ impl Client {
             region: encoded(&region.name),
             dest_server_name: to.map(|server| server.0),
         };
-        let submit = async |limit| self.master("MoveRegion", &request, limit).await;
+        let submit = |limit| self.master("MoveRegion", &request, limit);
         self.retry("MoveRegion", false, submit).await?;
         self.forget_regions(table);
         Ok(())
@@ -295,14 +295,14 @@ impl Client {
     }
 
     async fn all_regions(&self, table: &str) -> Result<Vec<Region>, Error> {
-        let find = async |limit| self.regions_of(table, limit).await;
+        let find = |limit| self.regions_of(table, limit);
         self.retry("a lookup of regions", true, find).await
     }
 
     /// The region that holds a row, as hbase:meta has it now.
     async fn region_of(&self, table: &str, row: &Bytes) -> Result<Region, Error> {
         self.forget_regions(table);
-        let find = async |limit| self.locate(table, row, limit).await;
+        let find = |limit| self.locate(table, row, limit);
         Ok(self.retry("a lookup of a region", true, find).await?.1)
     }
 
@@ -311,7 +311,7 @@ impl Client {
         method: &str,
         request: &impl Message,
     ) -> Result<M, Error> {
-        let call = async |limit| self.master(method, request, limit).await;
+        let call = |limit| self.master(method, request, limit);
         let answer = self.retry(method, true, call).await?;
         M::decode(answer).map_err(|error| protocol("master", &error.to_string()))
     }
@@ -323,7 +323,7 @@ impl Client {
         method: &str,
         request: &impl Message,
     ) -> Result<M, Error> {
-        let call = async |limit| {
+        let call = |limit| async move {
             let connection = self.admin_connection(region).await?;
             let answer = connection.call(method, request, &[], limit).await?;
             message_of::<M>(&region.server(), &answer)
@@ -346,7 +346,7 @@ impl Client {
     }
 
     async fn procedure(&self, method: &str, message: &impl Message) -> Result<(), Error> {
-        let submit = async |limit| self.master(method, message, limit).await;
+        let submit = |limit| self.master(method, message, limit);
         let submitted = self.retry(method, false, submit).await?;
         let id = ProcedureResponse::decode(submitted)
             .ok()
@@ -356,7 +356,7 @@ impl Client {
         };
         let begun = Instant::now();
         loop {
-            let poll = async |limit| self.master("getProcedureResult", &request, limit).await;
+            let poll = |limit| self.master("getProcedureResult", &request, limit);
             let state = self.retry(method, true, poll).await?;
             let state = GetProcedureResultResponse::decode(state);
             let state = state.map_err(|error| protocol("master", &error.to_string()))?;

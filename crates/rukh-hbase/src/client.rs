@@ -117,11 +117,11 @@ impl Client {
     }
 
     /// Tries until it succeeds, does not help, or the time is up.
-    pub(crate) async fn retry<T>(
+    pub(crate) async fn retry<T, F: Future<Output = Result<T, Error>>>(
         &self,
         what: &str,
         may_repeat: bool,
-        attempt: impl AsyncFn(Duration) -> Result<T, Error>,
+        attempt: impl Fn(Duration) -> F,
     ) -> Result<T, Error> {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(20);
@@ -370,7 +370,7 @@ impl Client {
     }
 
     /// The namespace of the URL.
-    pub(crate) fn namespace(&self) -> &str {
+    pub fn namespace(&self) -> &str {
         &self.0.address.namespace
     }
 

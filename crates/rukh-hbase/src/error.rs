@@ -202,6 +202,29 @@ impl Error {
         }
     }
 
+    /// Whether servers could not be reached, or did not answer.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Error::Connect { .. } | Error::Lost { .. } | Error::Timeout { .. } => true,
+            Error::Deadline { last: error, .. } | Error::OutcomeUnknown { source: error, .. } => {
+                error.is_unreachable()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether servers are there and have not begun to serve, or not that region.
+    pub fn is_not_ready(&self) -> bool {
+        match self {
+            Error::NoRegion { .. } => true,
+            Error::Remote { .. } => matches!(self.cure(), Cure::Relocate | Cure::Wait),
+            Error::Deadline { last: error, .. } | Error::OutcomeUnknown { source: error, .. } => {
+                error.is_not_ready()
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the Java class of a server's exception without its package.
     pub fn class(&self) -> Option<&str> {
         match self {

@@ -32,7 +32,10 @@ pub struct Scan {
     start: Bytes,
     includes_start: bool,
     stop: Bytes,
+    includes_stop: bool,
     limit: Option<u64>,
+    /// Rows that the next answer may have.
+    rows: u32,
     filter: Option<Filter>,
     is_measured: bool,
     shape: data::Scan,
@@ -45,7 +48,9 @@ impl Scan {
             start: start.into(),
             includes_start: true,
             stop: stop.into(),
+            includes_stop: false,
             limit: None,
+            rows: BATCH_ROWS,
             filter: None,
             is_measured: false,
             shape: data::Scan {
@@ -67,6 +72,15 @@ impl Scan {
         let mut scan = Scan::range(start, stop);
         scan.shape.reversed = Some(true);
         scan
+    }
+
+    /// Reads what [`Scan::range`] reads, backward: an empty `stop` begins at the end of the table.
+    pub fn range_backward(start: impl Into<Bytes>, stop: impl Into<Bytes>) -> Scan {
+        Scan {
+            includes_start: false,
+            includes_stop: true,
+            ..Scan::backward(stop, start)
+        }
     }
 
     /// Reads this family too, where until now all were read.
@@ -121,6 +135,12 @@ impl Scan {
     /// Lets servers answer with about so many bytes at once, instead of 2 MiB.
     pub fn batch_bytes(mut self, bytes: u64) -> Scan {
         self.shape.max_result_size = Some(bytes.max(1));
+        self
+    }
+
+    /// Lets servers answer with so many rows at first, and with twice as many in each answer that follows: for scans that may be left soon.
+    pub fn first_rows(mut self, rows: u32) -> Scan {
+        self.rows = rows.clamp(1, BATCH_ROWS);
         self
     }
 
@@ -215,6 +235,11 @@ impl Scanner {
         self.calls
     }
 
+    /// Returns how many rows are here, so that they come without a call.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
     /// Gives up the scanner, and what is known of its region.
     fn forget(&mut self, error: &Error) {
         self.part = Row::default();
@@ -234,7 +259,7 @@ impl Scanner {
         };
         let request = ScanRequest {
             scanner_id: Some(open.id),
-            number_of_rows: Some(BATCH_ROWS),
+            number_of_rows: Some(self.scan.rows),
             next_call_seq: Some(open.next),
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
@@ -254,13 +279,13 @@ impl Scanner {
             start_row: Some(self.scan.start.clone()),
             stop_row: Some(self.scan.stop.clone()),
             include_start_row: Some(self.scan.includes_start),
-            include_stop_row: Some(false),
+            include_stop_row: Some(self.scan.includes_stop),
             ..self.scan.shape.clone()
         };
         let request = ScanRequest {
             region: Some(specifier(&region.name)),
             scan: Some(shape),
-            number_of_rows: Some(BATCH_ROWS),
+            number_of_rows: Some(self.scan.rows),
             client_handles_partials: Some(true),
             client_handles_heartbeats: Some(true),
             limit_of_rows: rows_left(self.scan.limit),
@@ -312,6 +337,7 @@ impl Scanner {
                 *sum = sum.saturating_add(value);
             }
         }
+        self.scan.rows = (self.scan.rows * 2).min(BATCH_ROWS);
         let mut cells = answer.cells;
         let mut rows = Vec::new();
         for (at, count) in response.cells_per_result.iter().enumerate() {

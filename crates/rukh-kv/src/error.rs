@@ -150,6 +150,50 @@ pub enum KvError {
         /// What is before its `://`.
         scheme: String,
     },
+    /// The servers that have the data could not be reached in time. Nothing was changed.
+    #[error("could not {operation}: {reason}")]
+    Unreachable {
+        /// What was being done.
+        operation: String,
+        /// What was tried last, with the name of the server.
+        reason: String,
+    },
+    /// The servers that have the data are there, and not ready yet. Nothing was changed.
+    #[error("could not {operation}: {reason}")]
+    NotReady {
+        /// What was being done.
+        operation: String,
+        /// What a server says.
+        reason: String,
+    },
+    /// A write was sent, and no server could say whether it was carried out.
+    #[error("it is not known whether the write was carried out: {reason}")]
+    OutcomeUnknown {
+        /// Why there is no answer.
+        reason: String,
+    },
+    /// What a snapshot shows is not kept any longer.
+    #[error("snapshot too old: {reason}")]
+    SnapshotTooOld {
+        /// How old it may be.
+        reason: String,
+    },
+    /// Another process has the database now: this one was not heard of for too long.
+    #[error("database \"{url}\" was taken over by another process")]
+    TakenOver {
+        /// The URL given at open.
+        url: String,
+    },
+    /// A key or value is longer than the storage takes.
+    #[error("a {what} of {bytes} bytes is longer than storage takes, {bytes_max}")]
+    TooLong {
+        /// `key` or `value`.
+        what: &'static str,
+        /// Its length, bytes.
+        bytes: u64,
+        /// The longest, bytes.
+        bytes_max: u64,
+    },
     /// Any other failure of the storage below.
     #[error("could not {operation}: {source}")]
     Io {

@@ -14,7 +14,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("rukh-kv", &["rukh-keys"]),
     ("rukh-hbase", &[]),
     ("rukh-commit", &[]),
-    ("rukh-hbase-store", &["rukh-hbase", "rukh-commit"]),
+    (
+        "rukh-hbase-store",
+        &["rukh-hbase", "rukh-commit", "rukh-kv", "rukh-keys"],
+    ),
     (
         "rukh-engine",
         &["rukh-planner", "rukh-catalog", "rukh-keys", "rukh-kv"],

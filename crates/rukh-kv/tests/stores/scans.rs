@@ -155,7 +155,7 @@ pub fn apply(store: &dyn KvStore, table: &str, changes: &[Change]) -> BTreeMap<V
                     store
                         .write(std::mem::take(&mut batch), Durability::Buffered)
                         .unwrap();
-                    store.local().unwrap().flush().unwrap();
+                    crate::suite::flush(store);
                 }
             }
         }

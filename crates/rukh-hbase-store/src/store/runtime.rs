@@ -1,0 +1,51 @@
+//! Requests run on threads of the store's own; callers wait for them, also those that are tasks of another runtime.
+
+use std::sync::mpsc::sync_channel;
+
+use rukh_kv::KvError;
+
+/// The threads on which requests run.
+pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
+
+impl Runtime {
+    pub(crate) fn new() -> Result<Runtime, KvError> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let built = builder
+            .worker_threads(2)
+            .thread_name("rukh-hbase")
+            .enable_all()
+            .build();
+        let built = built.map_err(|source| KvError::Io {
+            operation: "start threads".to_string(),
+            source,
+        })?;
+        Ok(Runtime(Some(built)))
+    }
+
+    /// Runs a task, and waits for it.
+    pub(crate) fn wait<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> T {
+        let (sender, receiver) = sync_channel(1);
+        self.spawn(async move {
+            let _ = sender.send(task.await);
+        });
+        receiver
+            .recv()
+            .expect("the task sends, and its runtime outlives it")
+    }
+
+    /// Runs a task beside the caller.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.0 {
+            runtime.spawn(task);
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Waiting is not allowed where the last user is a task of another runtime.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

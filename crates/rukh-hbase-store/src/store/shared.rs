@@ -1,0 +1,202 @@
+//! What the store, its snapshots and its cursors have in common: one writer at a time, and the time up to which snapshots see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use rukh_commit::{Aborted, Change, Outcome, Progress, Time, TransactionId};
+use rukh_kv::{KvError, MergeOperator};
+
+use super::keys::{Tables, failed};
+use super::owner::Lease;
+use super::runtime::Runtime;
+use crate::transactions::new_id;
+use crate::{Began, Row, Transactions};
+
+/// A batch that others keep from being written is tried so often.
+const ATTEMPTS: u32 = 20;
+
+/// How long the store asks for what became of a batch whose write has failed.
+pub(super) const DECISION: Duration = Duration::from_secs(10);
+
+/// What the store, its snapshots and its cursors have in common.
+pub(super) struct Shared {
+    pub(super) url: String,
+    pub(super) runtime: Runtime,
+    pub(super) transactions: Transactions,
+    pub(super) merge: Option<Arc<dyn MergeOperator>>,
+    pub(super) rows: Arc<str>,
+    pub(super) state: RwLock<State>,
+    pub(super) writer: Mutex<Writer>,
+    pub(super) lease: Lease,
+}
+
+/// What snapshots show.
+#[derive(Clone)]
+pub(super) struct State {
+    /// The time of the newest batch, or later.
+    pub(super) newest: Time,
+    pub(super) tables: Arc<Tables>,
+    pub(super) is_closed: bool,
+}
+
+/// What one writer at a time has.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// A batch of which it is not known whether it was written: its primary and its number.
+    pub(super) undecided: Option<(Row, TransactionId)>,
+}
+
+impl Shared {
+    /// Fails where the store may not be read or written any more.
+    pub(super) fn check_open(&self) -> Result<(), KvError> {
+        if self.is_closed() {
+            return Err(KvError::Closed);
+        }
+        match self.lease.is_fresh() {
+            true => Ok(()),
+            false => self.renew(),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.read().is_closed
+    }
+
+    /// Prolongs the lease.
+    pub(super) fn renew(&self) -> Result<(), KvError> {
+        let (lease, transactions) = (self.lease.clone(), self.transactions.clone());
+        let renewed = self.runtime.wait(async move { lease.renew(&transactions).await });
+        match renewed {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.taken_over()),
+            Err(error) => Err(failed("reach the database", error)),
+        }
+    }
+
+    pub(super) fn taken_over(&self) -> KvError {
+        KvError::TakenOver {
+            url: self.url.clone(),
+        }
+    }
+
+    /// Brings the time of the newest batch near the present, so that it does not get too old to be read, and decides what is not decided.
+    pub(super) fn refresh(&self, writer: &mut Writer) -> Result<(), KvError> {
+        self.settle(writer)?;
+        let transactions = self.transactions.clone();
+        let began = self.runtime.wait(async move { transactions.begin().await });
+        let began = began.map_err(|error| failed("read the clock", error))?;
+        self.publish(began.start, None);
+        Ok(())
+    }
+
+    /// Shows what was written up to a time, with the tables that there are then, if these have changed.
+    pub(super) fn publish(&self, time: Time, tables: Option<Tables>) {
+        let mut state = self.state.write();
+        state.newest = state.newest.max(time);
+        if let Some(tables) = tables {
+            state.tables = Arc::new(tables);
+        }
+    }
+
+    /// Decides a batch of which it is not known whether it was written. Snapshots from then on show it if it was.
+    pub(super) fn settle(&self, writer: &mut Writer) -> Result<(), KvError> {
+        let Some((primary, id)) = writer.undecided.clone() else {
+            return Ok(());
+        };
+        let outcome = self.decide(&primary, id)?;
+        writer.undecided = None;
+        if let Outcome::Committed(time) = outcome {
+            self.publish(time, None);
+        }
+        Ok(())
+    }
+
+    pub(super) fn decide(&self, primary: &Row, id: TransactionId) -> Result<Outcome, KvError> {
+        let (transactions, primary) = (self.transactions.clone(), primary.clone());
+        let decided = self.runtime.wait(async move {
+            let decision = transactions.decide(&primary, id);
+            tokio::time::timeout(DECISION, decision).await
+        });
+        match decided {
+            Ok(outcome) => outcome.map_err(|error| failed("ask for the outcome of a write", error)),
+            Err(_) => Err(KvError::Unreachable {
+                operation: "ask for the outcome of a write".to_string(),
+                reason: format!("no answer within {DECISION:?}"),
+            }),
+        }
+    }
+
+    /// Commits changes, which `make` finds by what is there at a time; says how snapshots are to see the tables then.
+    pub(super) fn commit(
+        &self,
+        writer: &mut Writer,
+        tables: Option<Tables>,
+        make: impl Fn(Time) -> Result<BTreeMap<Row, Change<Bytes>>, KvError>,
+    ) -> Result<(), KvError> {
+        self.check_open()?;
+        self.settle(writer)?;
+        for _ in 0..ATTEMPTS {
+            let start = self.state.read().newest;
+            let changes = make(start)?;
+            let Some(primary) = changes.keys().next().cloned() else {
+                return Ok(());
+            };
+            let id = new_id();
+            let began = Began {
+                start,
+                version: self.lease.version(),
+            };
+            let transactions = self.transactions.clone();
+            let ended = self
+                .runtime
+                .wait(async move { transactions.commit_as(id, began, changes).await });
+            let committed = match ended {
+                Ok(Progress::Committed(time)) => Some(time),
+                Ok(Progress::Aborted(Aborted::Redefined)) => {
+                    self.lease.lose();
+                    return Err(self.taken_over());
+                }
+                // A reader that has rolled back what a dead process began leaves a record of a later time.
+                Ok(_) => None,
+                Err(error) => match self.decide(&primary, id) {
+                    Ok(Outcome::Committed(time)) => Some(time),
+                    Ok(Outcome::RolledBack) => return Err(failed("write", error)),
+                    Err(_) => {
+                        writer.undecided = Some((primary, id));
+                        return Err(KvError::OutcomeUnknown {
+                            reason: error.to_string(),
+                        });
+                    }
+                },
+            };
+            if let Some(time) = committed {
+                self.publish(time, tables);
+                return Ok(());
+            }
+            self.refresh(writer)?;
+        }
+        Err(KvError::Io {
+            operation: "write".to_string(),
+            source: std::io::Error::other(format!("others have changed the rows {ATTEMPTS} times")),
+        })
+    }
+
+    pub(super) fn row(&self, key: Bytes) -> Row {
+        Row {
+            table: Arc::clone(&self.rows),
+            key,
+        }
+    }
+
+    /// Reads rows at a time.
+    pub(super) fn read_rows(&self, rows: &[Row], at: Time) -> Result<Vec<Option<Bytes>>, KvError> {
+        let (transactions, rows) = (self.transactions.clone(), rows.to_vec());
+        let read = self
+            .runtime
+            .wait(async move { transactions.read(&rows, at).await });
+        read.map_err(|error| failed("read", error))
+    }
+}

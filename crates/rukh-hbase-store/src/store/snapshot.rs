@@ -1,0 +1,85 @@
+//! Reading at a time.
+
+use std::sync::Arc;
+
+use rukh_keys::KeyRange;
+use rukh_kv::{KvCursor, KvError, KvSnapshot, ScanSpec, scan_position};
+
+use super::keys::{TableId, full_key, unknown_table};
+use super::position::RowsPosition;
+use super::shared::{Shared, State};
+
+/// Keys that are read together at most.
+const KEYS_TOGETHER: usize = 10_000;
+
+/// The tables at a time or, without one, as they are.
+pub(super) struct HbaseSnapshot {
+    shared: Arc<Shared>,
+    state: Option<State>,
+}
+
+impl HbaseSnapshot {
+    pub(super) fn new(shared: &Arc<Shared>, state: Option<State>) -> HbaseSnapshot {
+        HbaseSnapshot {
+            shared: Arc::clone(shared),
+            state,
+        }
+    }
+
+    /// Returns what it shows. What was taken before the store was closed can still be read.
+    fn state(&self) -> Result<State, KvError> {
+        if !self.shared.is_closed() {
+            self.shared.check_open()?;
+        }
+        let state = self
+            .state
+            .clone()
+            .unwrap_or_else(|| self.shared.state.read().clone());
+        match state.is_closed {
+            true => Err(KvError::Closed),
+            false => Ok(state),
+        }
+    }
+
+    fn id(state: &State, table: &str) -> Result<TableId, KvError> {
+        let id = state.tables.get(table).copied();
+        id.ok_or_else(|| unknown_table(table))
+    }
+}
+
+impl KvSnapshot for HbaseSnapshot {
+    fn tables(&self) -> Vec<String> {
+        let state = self
+            .state
+            .clone()
+            .unwrap_or_else(|| self.shared.state.read().clone());
+        state.tables.keys().cloned().collect()
+    }
+
+    fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
+        Ok(self.multi_get(table, &[key.to_vec()])?.remove(0))
+    }
+
+    fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
+        let state = self.state()?;
+        let id = HbaseSnapshot::id(&state, table)?;
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(KEYS_TOGETHER) {
+            let rows: Vec<_> = keys
+                .iter()
+                .map(|key| self.shared.row(full_key(id, key)))
+                .collect();
+            let read = self.shared.read_rows(&rows, state.newest)?;
+            values.extend(read.into_iter().map(|value| value.map(|value| value.to_vec())));
+        }
+        Ok(values)
+    }
+
+    fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
+        let state = self.state()?;
+        let id = HbaseSnapshot::id(&state, table)?;
+        let ranges = KeyRange::merge(spec.ranges.clone());
+        let position = RowsPosition::new(&self.shared, id, state.newest, ranges, &spec);
+        scan_position(spec, position)
+    }
+}
