@@ -1,5 +1,7 @@
 //! An HBase for the tests of a crate, which include this file.
 
+#![allow(dead_code)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,23 +28,41 @@ impl Server {
             url: String::new(),
             folder: tempfile::tempdir().unwrap(),
         };
-        let output = Command::new("sh")
-            .arg(script())
-            .arg("start")
-            .arg(server.folder.path())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        server.url = String::from_utf8(output.stdout).unwrap().trim().to_string();
+        server.url = server.run_script("start", None);
         Some(server)
     }
 
+    /// Ends it; what is stored stays.
+    pub fn stop(&self) {
+        self.run_script("stop", None);
+    }
+
+    /// Starts it again where it was.
+    pub fn start_again(&self) {
+        let (_, port) = self.url.trim_end_matches("/default").rsplit_once(':').unwrap();
+        assert_eq!(self.run_script("start", Some(port)), self.url);
+    }
+
+    /// The URL of another namespace.
+    pub fn namespace(&self, name: &str) -> String {
+        format!("{}/{name}", self.url.trim_end_matches("/default"))
+    }
+
+    fn run_script(&self, command: &str, port: Option<&str>) -> String {
+        let mut script_command = Command::new("sh");
+        script_command.arg(script()).arg(command).arg(self.folder.path());
+        // With half of it the server has no room left where a test writes some hundred thousand rows.
+        script_command.env("RUKH_HBASE_HEAP", "1g");
+        if let Some(port) = port {
+            script_command.env("RUKH_HBASE_PORT", port);
+        }
+        let output = script_command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_string()
+    }
+
     /// Runs an example of the crate with the URL. Tests lie beside the folder of the examples, which are built with them.
-    #[allow(dead_code)]
     pub fn run_example(&self, name: &str) {
         let here = std::env::current_exe().unwrap();
         let folder = here.parent().and_then(Path::parent).unwrap();
@@ -54,11 +74,6 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        Command::new("sh")
-            .arg(script())
-            .arg("stop")
-            .arg(self.folder.path())
-            .status()
-            .unwrap();
+        self.stop();
     }
 }

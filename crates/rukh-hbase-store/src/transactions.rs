@@ -39,6 +39,9 @@ impl Default for Settings {
     }
 }
 
+/// Steps that are sent at once.
+const TOGETHER: usize = 4000;
+
 /// How long is waited between two looks at a lock of another.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -277,22 +280,34 @@ impl Transactions {
 
     /// Takes steps of the protocol; those whose outcome is unknown are taken again, as all of them may be, for as long as the settings say.
     async fn send(&self, requests: Vec<Request<Row, Bytes>>) -> Result<Vec<Reply<Row, Bytes>>, Error> {
+        let mut replies = Vec::with_capacity(requests.len());
+        // Each of these has the client's time for an operation, and servers get no more at once than they can do in the time of a call.
+        for requests in requests.chunks(TOGETHER) {
+            self.send_together(requests, &mut replies).await?;
+        }
+        Ok(replies)
+    }
+
+    async fn send_together(
+        &self,
+        requests: &[Request<Row, Bytes>],
+        replies: &mut Vec<Reply<Row, Bytes>>,
+    ) -> Result<(), Error> {
         let records_ms = self.settings.records.as_millis() as u64;
-        let mut replies: Vec<Option<Reply<Row, Bytes>>> = vec![None; requests.len()];
+        let mut found: Vec<Option<Reply<Row, Bytes>>> = vec![None; requests.len()];
         let begun = Instant::now();
         loop {
-            let open: Vec<usize> = (0..requests.len()).filter(|at| replies[*at].is_none()).collect();
+            let open: Vec<usize> = (0..requests.len()).filter(|at| found[*at].is_none()).collect();
             if open.is_empty() {
-                return Ok(replies.into_iter().flatten().collect());
+                replies.extend(found.into_iter().flatten());
+                return Ok(());
             }
             let sent = open
                 .iter()
                 .map(|at| cells::row_request(&requests[*at], records_ms));
             for (at, outcome) in open.iter().zip(self.client.batch(sent.collect()).await) {
                 match outcome {
-                    Ok(done) => {
-                        replies[*at] = Some(cells::reply(&requests[*at], &done)?);
-                    }
+                    Ok(done) => found[*at] = Some(cells::reply(&requests[*at], &done)?),
                     Err(rukh_hbase::Error::OutcomeUnknown { .. })
                         if begun.elapsed() < self.settings.repeats => {}
                     Err(error) => return Err(error.into()),

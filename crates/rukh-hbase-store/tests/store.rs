@@ -27,15 +27,6 @@ fn open(url: &str) -> HbaseStore {
     HbaseStore::open(url, options).unwrap()
 }
 
-/// The URL of another namespace.
-fn namespace(url: &str, name: &str) -> String {
-    let (hosts, _) = url
-        .rsplit_once('/')
-        .filter(|(hosts, _)| hosts.len() > 8)
-        .unwrap_or((url, ""));
-    format!("{hosts}/{name}")
-}
-
 #[test]
 fn the_store_holds_on_a_real_server() {
     let Some(server) = fixture::Server::start() else {
@@ -43,15 +34,15 @@ fn the_store_holds_on_a_real_server() {
     };
     let begun = Instant::now();
     let done = |what: &str| println!("{:6.1} s  {what}", begun.elapsed().as_secs_f64());
-    suite::run(&open(&namespace(&server.url, "suite")));
+    suite::run(&open(&server.namespace("suite")));
     done("the conformance suite");
-    scans_are_filters(&open(&namespace(&server.url, "scans")));
+    scans_are_filters(&open(&server.namespace("scans")));
     done("scans are filters");
-    what_is_written_is_there_after_a_reopen(&namespace(&server.url, "reopen"));
+    what_is_written_is_there_after_a_reopen(&server.namespace("reopen"));
     done("reopened");
-    one_process_has_it(&namespace(&server.url, "owner"));
+    one_process_has_it(&server.namespace("owner"));
     done("one owner");
-    what_is_too_long_is_refused(&open(&namespace(&server.url, "long")));
+    what_is_too_long_is_refused(&open(&server.namespace("long")));
     done("too long");
 }
 

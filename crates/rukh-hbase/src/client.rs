@@ -96,6 +96,12 @@ impl Client {
         })))
     }
 
+    /// Fails at once where no host of the URL answers; all else waits for servers that come back.
+    pub async fn reach(&self) -> Result<(), Error> {
+        let limit = self.0.settings.call;
+        self.registry("GetClusterId", limit).await.map(|_| ())
+    }
+
     /// Reads one row of a table of the URL's namespace.
     pub async fn get(&self, table: &str, get: Get) -> Result<Row, Error> {
         Ok(self.run(RowRequest::get(table, get)).await?.row)

@@ -16,8 +16,14 @@ use rukh_testkit::client::Client;
 use rukh_testkit::crash::{Difference, Kind, State};
 use rukh_testkit::seed::{Cases, number};
 
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
+
 /// Kills of a usual run.
 const ROUNDS: u64 = 12;
+
+/// The same on HBase, where the indexes that are built beside the statements take seconds.
+const ROUNDS_ON_HBASE: u64 = 2;
 
 #[test]
 fn crash_leaves_every_acknowledged_statement_and_no_half_one() {
@@ -39,25 +45,43 @@ fn crash_leaves_what_was_written_without_being_read_and_what_has_lifetimes() {
     crash(Kind::Meter, None);
 }
 
+/// On HBase, where a statement takes some milliseconds, in which its rows change one after another.
+#[test]
+fn crash_leaves_every_acknowledged_statement_on_hbase() {
+    let Some(server) = fixture::Server::start() else {
+        return;
+    };
+    for kind in [Kind::Rows, Kind::Meter] {
+        let url = server.namespace(kind.name());
+        let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS_ON_HBASE);
+        crash_at(Path::new(&url), kind, None, (rounds, Duration::from_millis(30)));
+    }
+}
+
 /// Kills a process again and again that has so many tables and indexes in column families of their own.
 fn crash(kind: Kind, own_families: Option<usize>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
+    crash_at(&path, kind, own_families, (rounds, Duration::from_millis(4)));
+}
+
+/// Kills a process that writes to a database so many times, each time within so long after a statement.
+fn crash_at(path: &Path, kind: Kind, own_families: Option<usize>, (rounds, within): (u64, Duration)) {
     let case = Cases::from_environment("crash", 1)
         .iter()
         .next()
         .expect("there is one case");
-    let rounds = number("RUKH_CRASH_ROUNDS").unwrap_or(ROUNDS);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("db");
-    make_tables(&open(&path, own_families).unwrap(), kind);
+    make_tables(&open(path, own_families).unwrap(), kind);
     let mut random = StdRng::seed_from_u64(case.seed);
     let mut model = kind.model();
     let mut next = 0;
     for round in 0..rounds {
-        let acknowledged = run_and_kill(&path, case.seed, next, kind, own_families, &mut random);
+        let acknowledged = run_and_kill(path, case.seed, (next, within), kind, own_families, &mut random);
         for number in next..acknowledged {
             model.apply(case.seed, number);
         }
-        next = reopen_and_compare(&path, case.seed, acknowledged, kind, model.as_mut())
+        next = reopen_and_compare(path, case.seed, acknowledged, kind, model.as_mut())
             .unwrap_or_else(|error| panic!("{}\nround {round}: {error}", case.replay()));
     }
     println!("crash: {}: {rounds} kills, {next} statements", kind.name());
@@ -78,12 +102,12 @@ fn make_tables(database: &Database, kind: Kind) {
     }
 }
 
-/// Starts the child at statement `first`, kills it some time after a random number of commits, and
+/// Starts the child at statement `first`, kills it some time, at most `within`, after a random number of commits, and
 /// returns the number behind the last one acknowledged.
 fn run_and_kill(
     path: &Path,
     seed: u64,
-    first: u64,
+    (first, within): (u64, Duration),
     kind: Kind,
     own_families: Option<usize>,
     random: &mut StdRng,
@@ -105,7 +129,7 @@ fn run_and_kill(
     for line in lines.by_ref().take(1 + commits) {
         acknowledged = acknowledged_by(&line.unwrap()).unwrap_or(acknowledged);
     }
-    kill(&mut child, Duration::from_micros(random.random_range(0..4000)));
+    kill(&mut child, within.mul_f64(random.random()));
     for line in lines.map_while(Result::ok) {
         acknowledged = acknowledged_by(&line).unwrap_or(acknowledged);
     }

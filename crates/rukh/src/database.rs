@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rukh_hbase_store::HbaseStore;
 use rukh_kv::{KvStore, LogDamage, MemoryStore, RocksOptions, RocksStore};
 use rukh_sql::{CounterMerge, Shared, SlowLog};
 
@@ -13,7 +14,7 @@ use crate::{Connection, Error, Result};
 /// How a database is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Refuses every write; several processes may read one database at a time.
+    /// Refuses every write; several processes may read one database in a directory at a time.
     pub read_only: bool,
     /// Makes the directory and an empty database when there is none.
     pub create: bool,
@@ -34,6 +35,8 @@ pub struct Options {
     /// How many tables, families and indexes lie apart from one another on disk at most; further ones, of many that are small, lie
     /// together. What the variable `RUKH_OWN_FAMILIES` of the environment says unless given, or 200.
     pub own_families: Option<usize>,
+    /// On HBase, how long a request may take with all its attempts.
+    pub patience: Duration,
 }
 
 impl Default for Options {
@@ -47,6 +50,7 @@ impl Default for Options {
             log_file: None,
             auto_analyze: true,
             own_families: None,
+            patience: Duration::from_secs(30),
         }
     }
 }
@@ -62,20 +66,57 @@ pub struct Database {
     losses: Arc<[String]>,
 }
 
+/// What the URL of a database on HBase begins with.
+const ON_HBASE: &str = "hbase://";
+
 /// Where sorting puts what does not fit in memory, in the directory of the database.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
 impl Database {
-    /// Opens the database in a directory, making it when there is none.
+    /// Opens the database in a directory, or in a namespace of an HBase, `hbase://host:port[,host:port…]/namespace`, making it when there is none.
     ///
     /// Fails when the directory is no database, another process has it open, its format is newer than
-    /// this program, or it is damaged.
+    /// this program, or it is damaged; on HBase when no server is reached within [`Options::patience`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Options::default())
     }
 
     /// Opens the database in a directory with options; errors as [`Database::open`].
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref();
+        let budget = options.memory_bytes.map(|bytes| bytes.max(MEMORY_BYTES_MIN));
+        let mut database = match path.to_str().filter(|path| path.starts_with(ON_HBASE)) {
+            Some(url) => Self::open_on_hbase(url, &options)?,
+            None => Self::open_directory(path, &options, budget)?,
+        };
+        if let Some(bytes) = budget {
+            database.shared.set_memory(bytes, bytes / 2)?;
+        }
+        let log = match &options.log_file {
+            Some(file) => SlowLog::to_file(file)?,
+            None => SlowLog::to_stderr(),
+        };
+        database.shared.set_slow_log(log, options.log_min_duration);
+        if options.auto_analyze {
+            database.shared.keep_statistics()?;
+        }
+        Ok(database)
+    }
+
+    fn open_on_hbase(url: &str, options: &Options) -> Result<Self> {
+        let store = HbaseStore::open(
+            url,
+            rukh_hbase_store::Options {
+                create: options.create && !options.read_only,
+                merge: Some(Arc::new(CounterMerge)),
+                patience: options.patience,
+            },
+        );
+        let store = store.map_err(rukh_sql::storage_error)?;
+        Self::over(Arc::new(store), options.read_only)
+    }
+
+    fn open_directory(path: &Path, options: &Options, budget: Option<u64>) -> Result<Self> {
         let mut rocks = RocksOptions {
             read_only: options.read_only,
             create_if_missing: options.create && !options.read_only,
@@ -84,33 +125,21 @@ impl Database {
             merge: Some(Arc::new(CounterMerge)),
             ..RocksOptions::default()
         };
-        let budget = options.memory_bytes.map(|bytes| bytes.max(MEMORY_BYTES_MIN));
         if let Some(bytes) = budget {
             let part = |share: u64| usize::try_from(bytes / share).unwrap_or(usize::MAX);
             (rocks.block_cache_bytes, rocks.write_buffer_bytes) = (part(4), part(8));
         }
         let open_blocks_bytes = rocks.block_cache_bytes / 2;
-        let store = RocksStore::open(path.as_ref(), &rocks);
-        let store = store.map_err(|error| opening_error(path.as_ref(), error))?;
+        let store = RocksStore::open(path, &rocks);
+        let store = store.map_err(|error| opening_error(path, error))?;
         let ends = |log: &LogDamage| format!("{log}: what was committed from there on is gone");
         let losses: Vec<String> = store.damaged_logs().iter().map(ends).collect();
         let mut database = Self::over(Arc::new(store), options.read_only)?;
         database.losses = losses.into();
-        if let Some(bytes) = budget {
-            database.shared.set_memory(bytes, bytes / 2)?;
-        }
-        database.shared.engine().set_open_blocks_bytes(open_blocks_bytes);
-        let log = match &options.log_file {
-            Some(file) => SlowLog::to_file(file)?,
-            None => SlowLog::to_stderr(),
-        };
-        database.shared.set_slow_log(log, options.log_min_duration);
+        let engine = database.shared.engine();
+        engine.set_open_blocks_bytes(open_blocks_bytes);
         if !options.read_only {
-            let engine = database.shared.engine();
-            engine.set_load_directory(path.as_ref().join(TEMPORARY_DIRECTORY));
-        }
-        if options.auto_analyze {
-            database.shared.keep_statistics()?;
+            engine.set_load_directory(path.join(TEMPORARY_DIRECTORY));
         }
         Ok(database)
     }

@@ -50,7 +50,16 @@ const EDGES: &[(&str, &[&str])] = &[
             "rukh-kv",
         ],
     ),
-    ("rukh", &["rukh-sql", "rukh-engine", "rukh-kv", "rukh-keys"]),
+    (
+        "rukh",
+        &[
+            "rukh-sql",
+            "rukh-engine",
+            "rukh-hbase-store",
+            "rukh-kv",
+            "rukh-keys",
+        ],
+    ),
     ("rukh-cli", &["rukh", "rukh-server", "rukh-flight"]),
     ("rukh-server", &["rukh"]),
     ("rukh-flight", &["rukh"]),

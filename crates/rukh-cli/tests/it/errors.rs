@@ -20,9 +20,12 @@ fn a_caret_stands_under_the_place() {
 #[test]
 fn urls_are_no_directories() {
     let place = Place::with(HOSTS);
-    let url = "hbase://localhost:16000/default";
+    let url = "hbase://localhost:1/default";
     let runs = [
         place.run(&[url, "-c", "SELECT 1"], ""),
+        place.run(&["hbase://localhost", "-c", "SELECT 1"], ""),
+        place.run(&["hbase://localhost:1?auth=kerberos", "-c", "SELECT 1"], ""),
+        place.run(&["hase://localhost:1/default", "-c", "SELECT 1"], ""),
         place.run(&["serve", "s3://bucket/db"], ""),
         place.run(&["backup", "db", url], ""),
         place.run(&["db", "-c", "BACKUP DATABASE TO 'file:///tmp/x'"], ""),

@@ -122,6 +122,10 @@ async fn open(
     may_create: bool,
     settings: Settings,
 ) -> Result<(Transactions, Lease, Began), KvError> {
+    client
+        .reach()
+        .await
+        .map_err(|error| failed("reach HBase", error.into()))?;
     let failed = |error: rukh_hbase::Error| failed("open the database", error.into());
     let namespaces = client.namespaces().await.map_err(failed)?;
     let namespace = client.namespace();

@@ -1,0 +1,112 @@
+//! The files of `tests/slt` on a real HBase, which the test starts and ends, each in a namespace of its own.
+//!
+//! Without `RUKH_HBASE_ALL` it is every third file. `SLT` names a part of the paths to run, and then all of these run.
+
+use std::time::{Duration, Instant};
+
+use rukh::{Database, Options};
+use rukh_testkit::client::Client;
+use rukh_testkit::paths;
+use rukh_testkit::slt::{SltRukh, run_file};
+
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
+
+/// What a file says that is refused on HBase.
+const OF_FILES: [&str; 4] = ["columnar", "COLUMNAR", "BACKUP", "CHECKPOINT"];
+
+/// While no server is there, statements fail within the time they may take, and name the host; then all goes on.
+#[test]
+fn statements_fail_while_servers_are_away_and_sessions_go_on() {
+    let Some(server) = fixture::Server::start() else {
+        return;
+    };
+    let patience = Duration::from_secs(3);
+    let options = || Options {
+        auto_analyze: false,
+        patience,
+        ..Options::default()
+    };
+    let url = server.namespace("away");
+    let database = Database::open_with(&url, options()).expect("it is made");
+    let mut client = Client::new(&database);
+    let mut run = |sql: &str| client.run(sql).map(|output| output.count());
+    run("CREATE TABLE t (id INT PRIMARY KEY, v INT)").expect("the table is made");
+    run("CREATE INDEX ON t (v)").expect("the index is made");
+    run("INSERT INTO t SELECT n, n % 10 FROM generate_series(1, 100) n").expect("rows are written");
+    server.stop();
+    for (sql, codes) in [
+        ("SELECT count(*) FROM t", &["08006"][..]),
+        ("SELECT * FROM t WHERE id = 7", &["08006"]),
+        ("INSERT INTO t VALUES (101, 1)", &["08006", "08007"]),
+        ("CREATE TABLE u (id INT PRIMARY KEY)", &["08006", "08007"]),
+    ] {
+        let begun = Instant::now();
+        let error = run(sql).expect_err(sql);
+        assert!(codes.contains(&error.sqlstate), "{sql}: {error:?}");
+        assert!(error.to_string().contains("127.0.0.1:"), "{sql}: {error}");
+        assert!(begun.elapsed() < patience * 8, "{sql}: {:?}", begun.elapsed());
+    }
+    server.start_again();
+    let begun = Instant::now();
+    while let Err(error) = run("INSERT INTO t VALUES (102, 2)") {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{error}");
+    }
+    let rows = |client: &mut Client| {
+        let read = client.query("SELECT id FROM t WHERE v >= 0");
+        read.map(|table| table.rows.len())
+    };
+    let there = rows(&mut client).expect("servers are back");
+    // What was not known is whole or not there.
+    assert!((101..=102).contains(&there), "{there}");
+    drop((client, database));
+    let database = Database::open_with(&url, options()).expect("it is there");
+    let mut client = Client::new(&database);
+    assert_eq!(rows(&mut client).expect("it is there"), there);
+    client.check("t").expect("it is whole");
+}
+
+#[test]
+fn files_hold_on_hbase() {
+    let Some(server) = fixture::Server::start() else {
+        return;
+    };
+    let part = std::env::var("SLT").unwrap_or_default();
+    let runs_all = !part.is_empty() || std::env::var_os("RUKH_HBASE_ALL").is_some();
+    let mut files = paths::files_below(&paths::tests().join("slt"), ".slt");
+    files.retain(|path| {
+        let text = std::fs::read_to_string(path).expect("the file was listed");
+        path.to_string_lossy().contains(&part) && !OF_FILES.iter().any(|word| text.contains(word))
+    });
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for (nth, path) in files
+        .iter()
+        .enumerate()
+        .filter(|(nth, _)| runs_all || nth % 3 == 0)
+    {
+        let begun = Instant::now();
+        let options = Options {
+            auto_analyze: false,
+            ..Options::default()
+        };
+        let database = Database::open_with(server.namespace(&format!("slt{nth}")), options);
+        let held = database
+            .map_err(|error| error.to_string())
+            .and_then(|database| run_file(path, SltRukh::new(Client::new(&database))));
+        println!(
+            "{:5.1} s  {}  {}",
+            begun.elapsed().as_secs_f64(),
+            path.display(),
+            if held.is_ok() { "ok" } else { "FAILS" }
+        );
+        failures.extend(held.err().map(|error| format!("{}\n{error}", path.display())));
+        count += 1;
+    }
+    assert!(
+        count > 0 && failures.is_empty(),
+        "{} of {count} files fail\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
