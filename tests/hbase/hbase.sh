@@ -87,6 +87,8 @@ write_site() {
         property hbase.master.ipc.address 127.0.0.1
         property hbase.regionserver.ipc.address 127.0.0.1
         property hbase.regionserver.handler.count 10
+        # Chunks of 2 MiB for each family of each region are too much for a small heap.
+        property hbase.hregion.memstore.mslab.enabled false
         property hbase.hregion.memstore.flush.size 33554432
         property hbase.master.start.timeout.localHBaseCluster 120000
         echo '</configuration>'

@@ -318,8 +318,12 @@ impl From<KvError> for SqlError {
             }
             KvError::Cancelled => SqlError::cancelled(),
             KvError::ReadOnly => SqlError::statement("25006", message),
-            KvError::AlreadyOpen { .. } => SqlError::new(ErrorKind::Io, "55006", message)
-                .with_hint("Another process has the database open; open it with --read-only to look at it."),
+            KvError::AlreadyOpen { path } => SqlError::new(ErrorKind::Io, "55006", message).with_hint(
+                match path.to_string_lossy().contains("://") {
+                    true => "One process at a time has a database on HBase.",
+                    false => "Another process has the database open; open it with --read-only to look at it.",
+                },
+            ),
             KvError::NotADatabase { .. } | KvError::NotFound { .. } => {
                 SqlError::new(ErrorKind::Io, "3D000", message)
             }
