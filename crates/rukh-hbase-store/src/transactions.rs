@@ -258,9 +258,9 @@ impl Transactions {
         lock: Lock<Row, Bytes>,
         until: Option<Instant>,
     ) -> Result<bool, Error> {
-        let dies_ms = lock
-            .placed
-            .saturating_add(self.settings.lifetime.as_millis() as u64);
+        // A clock that is ahead of this one is no reason to wait for longer.
+        let placed = lock.placed.min(now_ms());
+        let dies_ms = placed.saturating_add(self.settings.lifetime.as_millis() as u64);
         let mut resolve = Resolve::new(row.clone(), lock);
         let mut request = resolve.ask();
         loop {

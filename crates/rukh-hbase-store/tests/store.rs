@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::test_runner::{Config, TestRunner};
 use rukh_hbase_store::{HbaseStore, Options};
-use rukh_kv::{Durability, KvError, KvStore, ScanSpec, WriteBatch};
+use rukh_kv::{Durability, KvError, KvStore, ScanSpec, TableOptions, WriteBatch};
 
 #[path = "../../../tests/hbase/fixture.rs"]
 mod fixture;
@@ -42,6 +42,8 @@ fn the_store_holds_on_a_real_server() {
     done("reopened");
     one_process_has_it(&server.namespace("owner"));
     done("one owner");
+    lost_answers_are_looked_up(&open(&server.namespace("lost")));
+    done("lost answers");
     what_is_too_long_is_refused(&open(&server.namespace("long")));
     done("too long");
 }
@@ -109,6 +111,33 @@ fn one_process_has_it(url: &str) {
     assert_eq!(suite::all(&*next.snapshot(), "t"), "a=1");
     next.write(batch, Durability::Synced).unwrap();
     assert_eq!(suite::all(&*next.snapshot(), "t"), "a=2");
+}
+
+/// The answer to a write is lost: readers and writers that come later see it all the same, with tables that it made or dropped.
+fn lost_answers_are_looked_up(store: &HbaseStore) {
+    let is_unknown =
+        |result: Result<(), KvError>| assert!(matches!(result, Err(KvError::OutcomeUnknown { .. })));
+    let options = TableOptions::default();
+    store.lose_answer_for_test();
+    is_unknown(store.create_table("t", &options));
+    assert_eq!(store.snapshot().tables(), ["t"]);
+    let before = store.snapshot();
+    let mut batch = WriteBatch::new();
+    batch.put("t", b"a", b"1");
+    store.lose_answer_for_test();
+    is_unknown(store.write(batch.clone(), Durability::Synced));
+    assert_eq!(suite::all(&*before, "t"), "");
+    assert_eq!(suite::all(&*store.latest(), "t"), "a=1");
+    store.lose_answer_for_test();
+    is_unknown(store.write(batch, Durability::Synced));
+    suite::write(store, "t", "b=2");
+    assert_eq!(suite::all(&*store.snapshot(), "t"), "a=1 b=2");
+    store.lose_answer_for_test();
+    is_unknown(store.drop_table("t"));
+    let gone = store.snapshot().scan("t", ScanSpec::all()).err().unwrap();
+    assert!(matches!(gone, KvError::UnknownTable { .. }), "{gone}");
+    suite::table(store, "t");
+    assert_eq!(suite::all(&*store.snapshot(), "t"), "");
 }
 
 fn what_is_too_long_is_refused(store: &HbaseStore) {

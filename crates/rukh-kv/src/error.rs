@@ -223,6 +223,14 @@ impl KvError {
         matches!(self, KvError::DiskFull { .. } | KvError::TooManyFiles { .. })
     }
 
+    /// Whether it is certain that a write which failed so has changed nothing.
+    pub fn has_changed_nothing(&self) -> bool {
+        !matches!(
+            self,
+            KvError::OutcomeUnknown { .. } | KvError::Io { .. } | KvError::Corruption { .. }
+        )
+    }
+
     /// Says that `table` is not there.
     pub(crate) fn unknown_table(table: &str) -> KvError {
         KvError::UnknownTable {

@@ -188,7 +188,8 @@ impl Inner {
 
     /// Writes changed definitions durably, then shows them.
     ///
-    /// After an error the stored definitions decide: the answer of a write may be lost, the write not.
+    /// After an error the stored definitions decide: the answer of a write may be lost, the write not. Where they cannot be read the database is halted:
+    /// what is written by other definitions than those that are stored leaves indexes without entries.
     pub(crate) fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
         let written = self.store.write(batch, Durability::Synced);
         let mut definitions = None;
@@ -215,9 +216,14 @@ impl Inner {
     ) -> Result<(), EngineError> {
         let next = match &written {
             Ok(()) => next,
-            Err(_) => match stored::load_catalog(self.store.as_ref()) {
+            Err(error) => match stored::load_catalog(self.store.as_ref()) {
                 Ok(stored) => stored.at_version(next.version),
-                Err(_) => return Ok(written?),
+                Err(_) => {
+                    if !error.has_changed_nothing() {
+                        self.halt();
+                    }
+                    return Ok(written?);
+                }
             },
         };
         self.builds.look_at(&next);

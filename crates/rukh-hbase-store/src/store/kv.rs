@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
@@ -16,7 +17,7 @@ use super::keys::{ROWS, TableId, failed, unknown_table};
 use super::owner::Lease;
 use super::runtime::Runtime;
 use super::shared::{DECISION, Shared, State};
-use super::snapshot::HbaseSnapshot;
+use super::snapshot::{HbaseSnapshot, Shows};
 use super::upkeep::Upkeep;
 use crate::{Began, Error, Settings, Transactions};
 
@@ -82,6 +83,8 @@ impl HbaseStore {
             }),
             writer: Mutex::default(),
             lease,
+            is_undecided: AtomicBool::new(false),
+            lost_answers: AtomicU32::new(0),
         });
         let store = HbaseStore {
             _upkeep: Upkeep::start(&shared)?,
@@ -101,6 +104,12 @@ impl HbaseStore {
             .runtime
             .wait(async move { lease.take_over(&transactions).await });
         assert!(matches!(taken, Ok(true)), "it was this process's");
+    }
+
+    /// Loses the answer to the next commit: it is carried out, or fails, and the store does not know.
+    #[doc(hidden)]
+    pub fn lose_answer_for_test(&self) {
+        self.shared.lost_answers.store(1, Ordering::Relaxed);
     }
 
     fn id(&self, table: &str) -> Result<TableId, KvError> {
@@ -193,12 +202,15 @@ impl KvStore for HbaseStore {
     }
 
     fn snapshot(&self) -> Arc<dyn KvSnapshot> {
-        let state = self.shared.state.read().clone();
-        Arc::new(HbaseSnapshot::new(&self.shared, Some(state)))
+        let shows = match self.shared.state_now() {
+            Ok(state) => Shows::Then(state),
+            Err(error) => Shows::Nothing(error.to_string()),
+        };
+        Arc::new(HbaseSnapshot::new(&self.shared, shows))
     }
 
     fn latest(&self) -> Arc<dyn KvSnapshot> {
-        Arc::new(HbaseSnapshot::new(&self.shared, None))
+        Arc::new(HbaseSnapshot::new(&self.shared, Shows::Now))
     }
 
     fn write(&self, batch: WriteBatch, _: Durability) -> Result<(), KvError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,6 +32,10 @@ pub(super) struct Shared {
     pub(super) state: RwLock<State>,
     pub(super) writer: Mutex<Writer>,
     pub(super) lease: Lease,
+    /// Whether the writer has a batch that is not decided.
+    pub(super) is_undecided: AtomicBool,
+    /// So many commits will seem to have had no answer, for tests.
+    pub(super) lost_answers: AtomicU32,
 }
 
 /// What snapshots show.
@@ -106,12 +111,23 @@ impl Shared {
         let Some((primary, id)) = writer.undecided.clone() else {
             return Ok(());
         };
-        let outcome = self.decide(&primary, id)?;
-        writer.undecided = None;
-        if let Outcome::Committed(time) = outcome {
+        if let Outcome::Committed(time) = self.decide(&primary, id)? {
             self.publish(time, None);
+            // It may have made or dropped a table.
+            let tables = self.read_directory()?;
+            self.publish(time, Some(tables));
         }
+        writer.undecided = None;
+        self.is_undecided.store(false, Ordering::Release);
         Ok(())
+    }
+
+    /// Returns what a reader sees that begins now. It does not begin before it is known what was written.
+    pub(super) fn state_now(&self) -> Result<State, KvError> {
+        if self.is_undecided.load(Ordering::Acquire) && !self.is_closed() {
+            self.settle(&mut self.writer.lock())?;
+        }
+        Ok(self.state.read().clone())
     }
 
     pub(super) fn decide(&self, primary: &Row, id: TransactionId) -> Result<Outcome, KvError> {
@@ -153,7 +169,9 @@ impl Shared {
             let ended = self
                 .runtime
                 .wait(async move { transactions.commit_as(id, began, changes).await });
+            let is_lost = self.loses_answer();
             let committed = match ended {
+                Ok(_) if is_lost => return Err(self.leave_undecided(writer, (primary, id), "for a test")),
                 Ok(Progress::Committed(time)) => Some(time),
                 Ok(Progress::Aborted(Aborted::Redefined)) => {
                     self.lease.lose();
@@ -165,10 +183,7 @@ impl Shared {
                     Ok(Outcome::Committed(time)) => Some(time),
                     Ok(Outcome::RolledBack) => return Err(failed("write", error)),
                     Err(_) => {
-                        writer.undecided = Some((primary, id));
-                        return Err(KvError::OutcomeUnknown {
-                            reason: error.to_string(),
-                        });
+                        return Err(self.leave_undecided(writer, (primary, id), &error.to_string()));
                     }
                 },
             };
@@ -182,6 +197,23 @@ impl Shared {
             operation: "write".to_string(),
             source: std::io::Error::other(format!("others have changed the rows {ATTEMPTS} times")),
         })
+    }
+
+    fn leave_undecided(&self, writer: &mut Writer, batch: (Row, TransactionId), reason: &str) -> KvError {
+        writer.undecided = Some(batch);
+        self.is_undecided.store(true, Ordering::Release);
+        KvError::OutcomeUnknown {
+            reason: reason.to_string(),
+        }
+    }
+
+    /// Whether a commit is to seem without an answer.
+    fn loses_answer(&self) -> bool {
+        let one_less = |left: u32| left.checked_sub(1);
+        let lost = self
+            .lost_answers
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        lost.is_ok()
     }
 
     pub(super) fn row(&self, key: Bytes) -> Row {

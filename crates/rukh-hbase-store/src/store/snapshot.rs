@@ -12,17 +12,27 @@ use super::shared::{Shared, State};
 /// Keys that are read together at most.
 const KEYS_TOGETHER: usize = 10_000;
 
-/// The tables at a time or, without one, as they are.
+/// What a snapshot shows.
+pub(super) enum Shows {
+    /// What is there when it is read.
+    Now,
+    /// What was there then.
+    Then(State),
+    /// Nothing, as it was not known what was there: it was not known whether a batch was written.
+    Nothing(String),
+}
+
+/// The tables at a time, or as they are.
 pub(super) struct HbaseSnapshot {
     shared: Arc<Shared>,
-    state: Option<State>,
+    shows: Shows,
 }
 
 impl HbaseSnapshot {
-    pub(super) fn new(shared: &Arc<Shared>, state: Option<State>) -> HbaseSnapshot {
+    pub(super) fn new(shared: &Arc<Shared>, shows: Shows) -> HbaseSnapshot {
         HbaseSnapshot {
             shared: Arc::clone(shared),
-            state,
+            shows,
         }
     }
 
@@ -31,10 +41,16 @@ impl HbaseSnapshot {
         if !self.shared.is_closed() {
             self.shared.check_open()?;
         }
-        let state = self
-            .state
-            .clone()
-            .unwrap_or_else(|| self.shared.state.read().clone());
+        let state = match &self.shows {
+            Shows::Now => self.shared.state_now()?,
+            Shows::Then(state) => state.clone(),
+            Shows::Nothing(reason) => {
+                return Err(KvError::Unreachable {
+                    operation: "read".to_string(),
+                    reason: reason.clone(),
+                });
+            }
+        };
         match state.is_closed {
             true => Err(KvError::Closed),
             false => Ok(state),
@@ -49,11 +65,12 @@ impl HbaseSnapshot {
 
 impl KvSnapshot for HbaseSnapshot {
     fn tables(&self) -> Vec<String> {
-        let state = self
-            .state
-            .clone()
-            .unwrap_or_else(|| self.shared.state.read().clone());
-        state.tables.keys().cloned().collect()
+        let tables = |state: &State| state.tables.keys().cloned().collect();
+        match &self.shows {
+            Shows::Now => tables(&self.shared.state.read()),
+            Shows::Then(state) => tables(state),
+            Shows::Nothing(_) => Vec::new(),
+        }
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
