@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::test_runner::{Config, TestRunner};
 use rukh_hbase_store::{HbaseStore, Options};
+use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvError, KvStore, ScanSpec, TableOptions, WriteBatch};
 
 #[path = "../../../tests/hbase/fixture.rs"]
@@ -42,6 +43,8 @@ fn the_store_holds_on_a_real_server() {
     done("reopened");
     one_process_has_it(&server.namespace("owner"));
     done("one owner");
+    many_ranges_are_read(&open(&server.namespace("ranges")));
+    done("many ranges");
     lost_answers_are_looked_up(&open(&server.namespace("lost")));
     done("lost answers");
     what_is_too_long_is_refused(&open(&server.namespace("long")));
@@ -111,6 +114,36 @@ fn one_process_has_it(url: &str) {
     assert_eq!(suite::all(&*next.snapshot(), "t"), "a=1");
     next.write(batch, Durability::Synced).unwrap();
     assert_eq!(suite::all(&*next.snapshot(), "t"), "a=2");
+}
+
+/// More ranges than one request has: no row is lost, nor comes twice, in either direction.
+fn many_ranges_are_read(store: &HbaseStore) {
+    suite::table(store, "t");
+    let mut batch = WriteBatch::new();
+    for n in (0_u32..30_000).step_by(7) {
+        batch.put("t", &n.to_be_bytes(), b"v");
+    }
+    store.write(batch, Durability::Synced).unwrap();
+    let bytes = |n: u32| n.to_be_bytes().to_vec();
+    let range = |n: u32| KeyRange {
+        start: bytes(n),
+        limit: Some(bytes(n + 1)),
+    };
+    let ranges: Vec<KeyRange> = (0..30_000).step_by(2).map(range).collect();
+    let mut expected: Vec<Vec<u8>> = (0..30_000).step_by(14).map(bytes).collect();
+    for spec in [
+        ScanSpec::ranges(ranges.clone()),
+        ScanSpec::ranges(ranges).reversed(),
+    ] {
+        let mut cursor = store.snapshot().scan("t", spec).unwrap();
+        let mut shown = Vec::new();
+        while let Some(entry) = cursor.next().unwrap() {
+            shown.push(entry.key.to_vec());
+        }
+        assert_eq!(shown.len(), expected.len());
+        assert!(shown == expected);
+        expected.reverse();
+    }
 }
 
 /// The answer to a write is lost: readers and writers that come later see it all the same, with tables that it made or dropped.

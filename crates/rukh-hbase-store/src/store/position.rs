@@ -32,6 +32,8 @@ pub(super) struct RowsPosition {
     chunk: VecDeque<(Bytes, Bytes)>,
     /// None once it has come to its end.
     rows: Option<Rows>,
+    /// Where the ranges begin that are too many for that scan.
+    left: Option<Bytes>,
     error: Option<Error>,
 }
 
@@ -65,6 +67,7 @@ impl RowsPosition {
             first_rows,
             chunk: VecDeque::new(),
             rows: None,
+            left: None,
             error: None,
         }
     }
@@ -76,10 +79,15 @@ impl RowsPosition {
         }
     }
 
-    /// Begins a scan of what the ranges have between two keys.
+    /// Begins a scan of what the ranges have between two keys, and gets its first chunk.
     fn begin(&mut self, from: Bytes, to: Bytes) {
         self.leave();
         self.chunk.clear();
+        self.open(from, to);
+        self.fill();
+    }
+
+    fn open(&mut self, from: Bytes, to: Bytes) {
         let parts = self
             .ranges
             .iter()
@@ -87,40 +95,45 @@ impl RowsPosition {
         let mut parts: Vec<(Bytes, Bytes)> = parts
             .map(|(start, limit)| (start.max(&from).clone(), limit.min(&to).clone()))
             .collect();
-        let (Some(first), Some(last)) = (parts.first().cloned(), parts.last().cloned()) else {
+        self.left = None;
+        if !self.is_backward && parts.len() > PARTS_MAX {
+            self.left = Some(parts[PARTS_MAX].0.clone());
+            parts.truncate(PARTS_MAX);
+        }
+        let (Some((start, _)), Some((_, limit))) = (parts.first(), parts.last()) else {
             return;
         };
         let mut range = match self.is_backward {
-            false => {
-                // What is behind these is for the scan that is begun there.
-                parts.truncate(PARTS_MAX);
-                let limit = parts.last().map_or(last.1, |(_, limit)| limit.clone());
-                Range::forward(first.0, limit)
-            }
-            true => Range::backward(first.0, last.1),
+            false => Range::forward(start.clone(), limit.clone()),
+            true => Range::backward(start.clone(), limit.clone()),
         };
         range.first_rows = self.first_rows;
         if !self.is_backward && parts.len() > 1 {
             range.parts = parts;
         }
         self.rows = Some(self.shared.transactions.range(&self.shared.rows, range, self.at));
-        self.fill();
     }
 
     /// Gets the next chunk.
     fn fill(&mut self) {
-        let Some(mut rows) = self.rows.take() else { return };
-        let (rows, chunk) = self.shared.runtime.wait(async move {
-            let chunk = rows.next_chunk().await;
-            (rows, chunk)
-        });
-        match chunk {
-            Ok(chunk) if chunk.is_empty() => {}
-            Ok(chunk) => {
-                self.chunk = chunk.into();
-                self.rows = Some(rows);
+        while let Some(mut rows) = self.rows.take() {
+            let (rows, chunk) = self.shared.runtime.wait(async move {
+                let chunk = rows.next_chunk().await;
+                (rows, chunk)
+            });
+            match chunk {
+                Ok(chunk) if chunk.is_empty() => {
+                    if let Some(left) = self.left.take() {
+                        self.open(left, end_of(self.table));
+                    }
+                }
+                Ok(chunk) => {
+                    self.chunk = chunk.into();
+                    self.rows = Some(rows);
+                    return;
+                }
+                Err(error) => self.error = Some(error),
             }
-            Err(error) => self.error = Some(error),
         }
     }
 
