@@ -65,6 +65,7 @@ impl HbaseStore {
         let settings = Settings {
             // One process has the store: locks of others are those of the dead.
             lifetime: Duration::ZERO,
+            repeats: options.patience.min(DECISION),
             ..Settings::default()
         };
         let address = url.to_string();
