@@ -9,6 +9,7 @@ use std::process::Command;
 pub struct Server {
     /// Its URL.
     pub url: String,
+    certificates: Option<PathBuf>,
     folder: tempfile::TempDir,
 }
 
@@ -19,6 +20,15 @@ fn script() -> PathBuf {
 impl Server {
     /// Starts one; `None`, with a line that says so, where Java or Maven is missing and CI is not set.
     pub fn start() -> Option<Server> {
+        Server::start_as(None)
+    }
+
+    /// Starts one that takes TLS, too, by the certificates of a folder.
+    pub fn start_with_tls(certificates: &Path) -> Option<Server> {
+        Server::start_as(Some(certificates.to_path_buf()))
+    }
+
+    fn start_as(certificates: Option<PathBuf>) -> Option<Server> {
         let is_there = |program: &str| Command::new(program).arg("-version").output().is_ok();
         if std::env::var_os("CI").is_none() && !(is_there("java") && is_there("mvn")) {
             eprintln!("skipped: java or mvn is missing, so there is no HBase to test on");
@@ -26,6 +36,7 @@ impl Server {
         }
         let mut server = Server {
             url: String::new(),
+            certificates,
             folder: tempfile::tempdir().unwrap(),
         };
         server.url = server.run_script("start", None);
@@ -53,6 +64,9 @@ impl Server {
         script_command.arg(script()).arg(command).arg(self.folder.path());
         // With half of it the server has no room left where a test writes some hundred thousand rows.
         script_command.env("RUKH_HBASE_HEAP", "1g");
+        if let Some(certificates) = &self.certificates {
+            script_command.env("RUKH_HBASE_TLS", certificates);
+        }
         if let Some(port) = port {
             script_command.env("RUKH_HBASE_PORT", port);
         }

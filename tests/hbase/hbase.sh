@@ -8,6 +8,8 @@
 # DIR is RUKH_HBASE_DIR, or .rukh/hbase of this repository, which git does not track. Jars lie in
 # RUKH_HBASE_JARS, by default beside other build outputs that survive. The port of the URL is that of the
 # master, chosen anew by each start unless RUKH_HBASE_PORT says one. Everything listens on 127.0.0.1.
+# With RUKH_HBASE_TLS, a directory with server.pem (certificate and key) and ca.pem, it takes TLS, too, from
+# clients with a certificate.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,6 +61,17 @@ property() {
     printf '  <property><name>%s</name><value>%s</value></property>\n' "$1" "$2"
 }
 
+# write_tls DIR: connections of the servers among themselves stay plain.
+write_tls() {
+    property hbase.server.netty.tls.enabled true
+    property hbase.server.netty.tls.supportplaintext true
+    property hbase.server.netty.tls.client.auth.mode NEED
+    property hbase.rpc.tls.keystore.type PEM
+    property hbase.rpc.tls.keystore.location "$1/server.pem"
+    property hbase.rpc.tls.truststore.type PEM
+    property hbase.rpc.tls.truststore.location "$1/ca.pem"
+}
+
 # write_site MASTER_PORT ZOOKEEPER_PORT
 write_site() {
     {
@@ -91,6 +104,9 @@ write_site() {
         property hbase.hregion.memstore.mslab.enabled false
         property hbase.hregion.memstore.flush.size 33554432
         property hbase.master.start.timeout.localHBaseCluster 120000
+        if [ -n "${RUKH_HBASE_TLS:-}" ]; then
+            write_tls "$RUKH_HBASE_TLS"
+        fi
         echo '</configuration>'
     } >"$dir/conf/hbase-site.xml"
 }

@@ -37,7 +37,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 
 /// Examples that need a server, and the tests that run them on one.
 const OF_TESTS: &[(&str, &str)] = &[
+    ("batches", "crates/rukh-hbase/tests/server.rs"),
     ("first", "crates/rukh-hbase/tests/server.rs"),
+    ("regions", "crates/rukh-hbase/tests/server.rs"),
+    ("scans", "crates/rukh-hbase/tests/server.rs"),
     ("transfer", "crates/rukh-hbase-store/tests/transactions.rs"),
 ];
 

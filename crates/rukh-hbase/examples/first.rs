@@ -8,11 +8,9 @@ async fn main() -> Result<(), Error> {
         .nth(1)
         .unwrap_or_else(|| "hbase://127.0.0.1:16000".to_string());
     let client = Client::new(&url, Settings::default())?;
-    let family = Family {
-        name: "d".to_string(),
-        attributes: vec![],
-    };
-    client.create_table("first", &[family], vec![]).await?;
+    client
+        .create_table("first", &[Family::new("d", &[])], vec![])
+        .await?;
     let put = Mutation::put("row").cell(CellKind::Put, "d", "v", LATEST, "value");
     client.mutate("first", put).await?;
     let row = client.get("first", Get::new("row")).await?;

@@ -33,6 +33,17 @@ pub struct Family {
     pub attributes: Vec<(String, String)>,
 }
 
+impl Family {
+    /// Makes a family with attributes.
+    pub fn new(name: &str, attributes: &[(&str, &str)]) -> Family {
+        let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        Family {
+            name: name.to_string(),
+            attributes: attributes.iter().map(owned).collect(),
+        }
+    }
+}
+
 /// A server of regions, as it was started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerAddress(ServerName);
@@ -324,8 +335,8 @@ impl Client {
         request: &impl Message,
     ) -> Result<M, Error> {
         let call = |limit| async move {
-            let connection = self.admin_connection(region).await?;
-            let answer = connection.call(method, request, &[], limit).await?;
+            let line = self.admin_line(region).await?;
+            let answer = line.call(method, request, &[], limit).await?;
             message_of::<M>(&region.server(), &answer)
         };
         self.retry(method, true, call).await

@@ -213,16 +213,14 @@ impl Client {
         // Requests for one region without conditions are one action.
         placed.sort_by(|a, b| a.region.name.cmp(&b.region.name));
         let answered = self.answered(requests, &placed, limit).await;
-        let mut outcomes = match answered {
-            Ok(outcomes) => outcomes,
-            Err(error) => placed.iter().map(|one| (one.at, Err(error.clone()))).collect(),
-        };
-        for one in &placed {
-            let outcome = outcomes.iter_mut().find(|(at, _)| *at == one.at);
-            if let Some((_, Err(error))) = outcome
+        let outcomes =
+            answered.unwrap_or_else(|error| placed.iter().map(|one| (one.at, Err(error.clone()))).collect());
+        for (at, outcome) in &outcomes {
+            if let Err(error) = outcome
                 && matches!(error.cure(), Cure::Relocate | Cure::Repeat)
+                && let Some(one) = placed.iter().find(|one| one.at == *at)
             {
-                self.forget_region(&requests[one.at].table, &one.start);
+                self.forget_region(&requests[*at].table, &one.start);
             }
         }
         outcomes
@@ -237,10 +235,13 @@ impl Client {
         let Some(first) = placed.first() else {
             return Ok(Vec::new());
         };
-        let connection = self.region_connection(&first.region).await?;
+        let line = self.region_line(&first.region).await?;
+        // They are sorted by region.
+        let regions = placed.chunk_by(|a, b| a.region.name == b.region.name);
+        self.count_regions(regions.count());
         let mut cells = BytesMut::new();
         let (message, places) = multi(requests, placed, &mut cells);
-        let answer = connection.call("Multi", &message, &cells, limit).await?;
+        let answer = line.call("Multi", &message, &cells, limit).await?;
         let server = first.region.server();
         let response = message_of::<MultiResponse>(&server, &answer)?;
         outcomes(&server, &places, response, answer.cells)

@@ -11,16 +11,18 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use prost::Message;
+use tokio_rustls::TlsConnector;
 
 use crate::batch::RowRequest;
 use crate::cell::{Row, decode};
-use crate::connection::{Answer, Connection, protocol};
+use crate::connection::{Answer, Connection, Line, protocol};
 use crate::operation::{CheckAndMutate, Checked, Get, Mutation};
 use crate::proto::common::{RegionInfo, RegionSpecifier, ServerName};
 use crate::proto::data;
 use crate::proto::rpc::{Empty, GetActiveMasterResponse, GetMetaRegionLocationsResponse};
 use crate::scan::{Scan, Scanner};
-use crate::{Address, Error};
+use crate::traffic::Meter;
+use crate::{Address, Error, Tls};
 
 /// How long things may take.
 #[derive(Clone, Debug)]
@@ -47,10 +49,14 @@ type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
 
 /// A client of one cluster. Clones share connections and what is known of regions.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    inner: Arc<Inner>,
+    meter: Option<Arc<Meter>>,
+}
 
 struct Inner {
     address: Address,
+    tls: Option<TlsConnector>,
     settings: Settings,
     connections: Mutex<HashMap<(String, u16, &'static str), Slot>>,
     /// By table, then by start key.
@@ -87,18 +93,36 @@ enum Sought<'a> {
 
 impl Client {
     /// Makes a client; the first request connects.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Address::parse`], and [`Error::Argument`] that names a file for TLS which is not there or not of use.
     pub fn new(url: &str, settings: Settings) -> Result<Client, Error> {
-        Ok(Client(Arc::new(Inner {
-            address: Address::parse(url)?,
+        let address = Address::parse(url)?;
+        let inner = Inner {
+            tls: address.tls.as_ref().map(Tls::connector).transpose()?,
+            address,
             settings,
             connections: Mutex::default(),
             regions: Mutex::default(),
-        })))
+        };
+        Ok(Client {
+            inner: Arc::new(inner),
+            meter: None,
+        })
+    }
+
+    /// Returns a clone whose calls are counted.
+    pub fn counted(&self, meter: Arc<Meter>) -> Client {
+        Client {
+            inner: Arc::clone(&self.inner),
+            meter: Some(meter),
+        }
     }
 
     /// Fails at once where no host of the URL answers; all else waits for servers that come back.
     pub async fn reach(&self) -> Result<(), Error> {
-        let limit = self.0.settings.call;
+        let limit = self.inner.settings.call;
         self.registry("GetClusterId", limit).await.map(|_| ())
     }
 
@@ -132,16 +156,16 @@ impl Client {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(20);
         loop {
-            let left = self.0.settings.operation.saturating_sub(begun.elapsed());
-            let error = match attempt(left.min(self.0.settings.call)).await {
+            let left = self.inner.settings.operation.saturating_sub(begun.elapsed());
+            let error = match attempt(left.min(self.inner.settings.call)).await {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
             let error = error.unless_final(what, may_repeat)?;
-            if begun.elapsed() + pause >= self.0.settings.operation {
+            if begun.elapsed() + pause >= self.inner.settings.operation {
                 return Err(Error::Deadline {
                     operation: what.to_string(),
-                    limit_ms: self.0.settings.operation.as_millis() as u64,
+                    limit_ms: self.inner.settings.operation.as_millis() as u64,
                     last: Box::new(error),
                 });
             }
@@ -157,24 +181,24 @@ impl Client {
 
     /// How long an operation may take with all its attempts.
     pub(crate) fn operation_limit(&self) -> Duration {
-        self.0.settings.operation
+        self.inner.settings.operation
     }
 
     /// How long a call of an operation that began then may take.
     pub(crate) fn call_limit(&self, begun: Instant) -> Duration {
-        let left = self.0.settings.operation.saturating_sub(begun.elapsed());
-        left.min(self.0.settings.call)
+        let left = self.inner.settings.operation.saturating_sub(begun.elapsed());
+        left.min(self.inner.settings.call)
     }
 
     pub(crate) fn forget_region(&self, table: &str, start: &Bytes) {
-        if let Some(known) = self.0.regions.lock().get_mut(table) {
+        if let Some(known) = self.inner.regions.lock().get_mut(table) {
             known.remove(start);
         }
     }
 
     /// Forgets all regions of a table.
     pub(crate) fn forget_regions(&self, table: &str) {
-        self.0.regions.lock().remove(table);
+        self.inner.regions.lock().remove(table);
     }
 
     /// The regions of a table in the order of their keys, as hbase:meta has them now.
@@ -190,13 +214,21 @@ impl Client {
         }
     }
 
-    /// The connection to the administration of the server that has a region.
-    pub(crate) async fn admin_connection(&self, region: &Region) -> Result<Arc<Connection>, Error> {
-        self.connection(&region.host, region.port, "AdminService").await
+    /// The line to the administration of the server that has a region.
+    pub(crate) async fn admin_line(&self, region: &Region) -> Result<Line, Error> {
+        self.line(&region.host, region.port, "AdminService").await
     }
 
-    pub(crate) async fn region_connection(&self, region: &Region) -> Result<Arc<Connection>, Error> {
-        self.connection(&region.host, region.port, "ClientService").await
+    /// The line to the rows of a region.
+    pub(crate) async fn region_line(&self, region: &Region) -> Result<Line, Error> {
+        self.line(&region.host, region.port, "ClientService").await
+    }
+
+    /// Counts regions of which rows are requested.
+    pub(crate) fn count_regions(&self, regions: usize) {
+        if let Some(meter) = &self.meter {
+            meter.reached(regions);
+        }
     }
 
     /// Finds the region that holds what is right before a row.
@@ -206,7 +238,7 @@ impl Client {
         row: &Bytes,
         limit: Duration,
     ) -> Result<(Bytes, Region), Error> {
-        if let Some(known) = self.0.regions.lock().get(table)
+        if let Some(known) = self.inner.regions.lock().get(table)
             && let Some((start, region)) = known.range(..row.clone()).next_back()
             && (region.end.is_empty() || *row <= region.end)
         {
@@ -216,7 +248,7 @@ impl Client {
     }
 
     pub(crate) async fn locate_last(&self, table: &str, limit: Duration) -> Result<(Bytes, Region), Error> {
-        if let Some(known) = self.0.regions.lock().get(table)
+        if let Some(known) = self.inner.regions.lock().get(table)
             && let Some((start, region)) = known.iter().next_back()
             && region.end.is_empty()
         {
@@ -232,7 +264,7 @@ impl Client {
         row: &Bytes,
         limit: Duration,
     ) -> Result<(Bytes, Region), Error> {
-        if let Some(known) = self.0.regions.lock().get(table)
+        if let Some(known) = self.inner.regions.lock().get(table)
             && let Some((start, region)) = known.range(..=row.clone()).next_back()
             && (region.end.is_empty() || *row < region.end)
         {
@@ -248,7 +280,7 @@ impl Client {
         limit: Duration,
     ) -> Result<(Bytes, Region), Error> {
         let (start, region) = self.ask_meta(table, sought, limit).await?;
-        let mut regions = self.0.regions.lock();
+        let mut regions = self.inner.regions.lock();
         regions
             .entry(table.to_string())
             .or_default()
@@ -275,14 +307,15 @@ impl Client {
         let (host, port) = host_and_port(server.ok_or_else(none)?);
         let full = self.full_name(table);
         let request = meta_scan(&full, sought);
-        let connection = self.connection(&host, port, "ClientService").await?;
-        let mut answer = connection.call("Scan", &request, &[], limit).await?;
-        let mut line = Row::default();
+        let line = self.line(&host, port, "ClientService").await?;
+        let mut answer = line.call("Scan", &request, &[], limit).await?;
+        let mut found = Row::default();
         while !answer.cells.is_empty() {
-            line.cells
+            found
+                .cells
                 .push(decode(&mut answer.cells).map_err(|reason| protocol(&host, reason))?);
         }
-        let info = line
+        let info = found
             .value(b"info", b"regioninfo")
             .and_then(|value| value.strip_prefix(b"PBUF"));
         let info = info.and_then(|bytes| RegionInfo::decode(bytes).ok());
@@ -293,7 +326,7 @@ impl Client {
         let info = info.filter(of_table).ok_or_else(|| Error::TableNotFound {
             table: qualified(&full),
         })?;
-        let server = line
+        let server = found
             .value(b"info", b"server")
             .and_then(|value| std::str::from_utf8(value).ok());
         let (host, port) = server
@@ -309,10 +342,10 @@ impl Client {
             return Err(none());
         }
         let start = info.start_key.clone().unwrap_or_default();
-        let start_code = line.value(b"info", b"serverstartcode");
+        let start_code = found.value(b"info", b"serverstartcode");
         let start_code = start_code.and_then(|code| Some(u64::from_be_bytes(code[..].try_into().ok()?)));
         let region = Region {
-            name: line.key(),
+            name: found.key(),
             end,
             info,
             start_code,
@@ -325,12 +358,12 @@ impl Client {
     /// Asks the hosts of the URL, one after another.
     async fn registry(&self, method: &str, limit: Duration) -> Result<Answer, Error> {
         let mut last = None;
-        for (host, port) in &self.0.address.hosts {
-            let connected = match self.connection(host, *port, "ClientMetaService").await {
-                Ok(connection) => connection.call(method, &Empty {}, &[], limit).await,
+        for (host, port) in &self.inner.address.hosts {
+            let called = match self.line(host, *port, "ClientMetaService").await {
+                Ok(line) => line.call(method, &Empty {}, &[], limit).await,
                 Err(error) => Err(error),
             };
-            match connected {
+            match called {
                 Ok(answer) => return Ok(answer),
                 Err(error) => last = Some(error),
             }
@@ -349,8 +382,15 @@ impl Client {
         let master = message_of::<GetActiveMasterResponse>("registry", &answer)?.server_name;
         let (host, port) =
             host_and_port(master.ok_or_else(|| protocol("registry", "there is no active master"))?);
-        let connection = self.connection(&host, port, "MasterService").await?;
-        Ok(connection.call(method, message, &[], limit).await?.message)
+        let line = self.line(&host, port, "MasterService").await?;
+        Ok(line.call(method, message, &[], limit).await?.message)
+    }
+
+    async fn line(&self, host: &str, port: u16, service: &'static str) -> Result<Line, Error> {
+        Ok(Line {
+            connection: self.connection(host, port, service).await?,
+            meter: self.meter.clone(),
+        })
     }
 
     async fn connection(
@@ -360,7 +400,7 @@ impl Client {
         service: &'static str,
     ) -> Result<Arc<Connection>, Error> {
         let slot = self
-            .0
+            .inner
             .connections
             .lock()
             .entry((host.to_string(), port, service))
@@ -370,14 +410,22 @@ impl Client {
         if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        let opened = Arc::new(Connection::open(host, port, service, self.0.settings.connect).await?);
+        let opened = Arc::new(
+            Connection::open(
+                (host, port),
+                service,
+                self.inner.tls.as_ref(),
+                self.inner.settings.connect,
+            )
+            .await?,
+        );
         *slot = Some(opened.clone());
         Ok(opened)
     }
 
     /// The namespace of the URL.
     pub fn namespace(&self) -> &str {
-        &self.0.address.namespace
+        &self.inner.address.namespace
     }
 
     /// As hbase:meta writes it: the default namespace goes without saying.

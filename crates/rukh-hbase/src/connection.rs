@@ -14,10 +14,11 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use parking_lot::Mutex;
 use prost::Message;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::oneshot;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::Error;
 use crate::cell::take;
@@ -25,6 +26,7 @@ use crate::proto::rpc::{
     CellBlockMeta, ConnectionHeader, ExceptionResponse, RequestHeader, ResponseHeader, UserInformation,
     VersionInfo,
 };
+use crate::traffic::Meter;
 
 /// The longest answer that is taken, in bytes.
 pub(crate) const FRAME_BYTES_MAX: usize = 256 << 20;
@@ -37,6 +39,36 @@ pub(crate) struct Answer {
     pub cells: Bytes,
 }
 
+/// A connection, and what counts the calls on it.
+pub(crate) struct Line {
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) meter: Option<Arc<Meter>>,
+}
+
+impl Line {
+    /// Calls a method, see [`Connection::call`].
+    pub(crate) async fn call(
+        &self,
+        method: &str,
+        message: &impl Message,
+        cells: &[u8],
+        limit: Duration,
+    ) -> Result<Answer, Error> {
+        if let Some(meter) = &self.meter {
+            meter.sent(message.encoded_len() + cells.len());
+        }
+        let answer = self.connection.call(method, message, cells, limit).await?;
+        if let Some(meter) = &self.meter {
+            meter.received(answer.message.len() + answer.cells.len());
+        }
+        Ok(answer)
+    }
+}
+
+/// The two halves of a stream, encrypted or not.
+type Reading = Box<dyn AsyncRead + Send + Unpin>;
+type Writing = Box<dyn AsyncWrite + Send + Unpin>;
+
 type Waiting = HashMap<u32, oneshot::Sender<Result<Answer, Error>>>;
 
 /// Open calls, or why there can be none any more.
@@ -47,7 +79,7 @@ pub(crate) struct Connection {
     server: String,
     calls: Arc<Calls>,
     next_id: AtomicU32,
-    writer: Arc<tokio::sync::Mutex<OwnedWriteHalf>>,
+    writer: Arc<tokio::sync::Mutex<Writing>>,
     reader: tokio::task::AbortHandle,
 }
 
@@ -59,23 +91,39 @@ impl Drop for Connection {
 
 impl Connection {
     /// Connects within `limit` and sends the header; a server that refuses says so with the first call.
-    pub async fn open(host: &str, port: u16, service: &str, limit: Duration) -> Result<Connection, Error> {
+    pub async fn open(
+        (host, port): (&str, u16),
+        service: &str,
+        tls: Option<&TlsConnector>,
+        limit: Duration,
+    ) -> Result<Connection, Error> {
         let server = format!("{host}:{port}");
         let failed = |source: std::io::Error| Error::Connect {
             server: server.clone(),
             source: Arc::new(source),
         };
         let opening = async {
-            let mut stream = TcpStream::connect((host, port)).await?;
+            let stream = TcpStream::connect((host, port)).await?;
             stream.set_nodelay(true)?;
-            stream.write_all(&preamble(service)).await?;
-            Ok(stream)
+            let (read, mut write) = match tls {
+                None => {
+                    let (read, write) = stream.into_split();
+                    (Box::new(read) as Reading, Box::new(write) as Writing)
+                }
+                Some(tls) => {
+                    let name = ServerName::try_from(host.to_string()).map_err(std::io::Error::other)?;
+                    let (read, write) = tokio::io::split(tls.connect(name, stream).await?);
+                    (Box::new(read) as Reading, Box::new(write) as Writing)
+                }
+            };
+            write.write_all(&preamble(service)).await?;
+            write.flush().await?;
+            Ok((read, write))
         };
-        let stream = tokio::time::timeout(limit, opening).await;
-        let stream = stream
+        let opened = tokio::time::timeout(limit, opening).await;
+        let (read, write) = opened
             .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
             .map_err(failed)?;
-        let (read, write) = stream.into_split();
         let calls = Arc::new(Calls(Mutex::new(Ok(HashMap::new()))));
         let reader = tokio::spawn(read_all(read, server.clone(), calls.clone())).abort_handle();
         Ok(Connection {
@@ -126,7 +174,12 @@ impl Connection {
     fn send(&self, frame: Vec<u8>) {
         let (writer, calls, server) = (self.writer.clone(), self.calls.clone(), self.server.clone());
         tokio::spawn(async move {
-            if let Err(error) = writer.lock().await.write_all(&frame).await {
+            let mut writer = writer.lock().await;
+            let sent = match writer.write_all(&frame).await {
+                Ok(()) => writer.flush().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = sent {
                 close(&calls, &lost(&server, &error.to_string()));
             }
         });
@@ -196,7 +249,7 @@ fn request(id: u32, method: &str, message: &impl Message, cells: &[u8], limit: D
     [&length.to_be_bytes()[..], &head, &body, cells].concat()
 }
 
-async fn read_all(mut read: OwnedReadHalf, server: String, calls: Arc<Calls>) {
+async fn read_all(mut read: Reading, server: String, calls: Arc<Calls>) {
     loop {
         let answered = match frame(&mut read, &server).await {
             Ok(frame) => deliver(frame, &server, &calls),
@@ -208,7 +261,7 @@ async fn read_all(mut read: OwnedReadHalf, server: String, calls: Arc<Calls>) {
     }
 }
 
-async fn frame(read: &mut OwnedReadHalf, server: &str) -> Result<Bytes, Error> {
+async fn frame(read: &mut Reading, server: &str) -> Result<Bytes, Error> {
     let torn = |error: std::io::Error| lost(server, &error.to_string());
     let length = read.read_u32().await.map_err(torn)? as usize;
     if length > FRAME_BYTES_MAX {

@@ -1,7 +1,7 @@
 //! A client of HBase 2.5 and later in Rust, over its own protocol: no Java, no ZooKeeper, no `protoc`.
 //!
 //! It gets, puts, deletes and increments rows, one or [many at once](Client::batch), changes them under conditions, scans ranges with filters, and makes and
-//! removes tables. TLS and Kerberos are not here. `examples/first.rs` shows it at work:
+//! removes tables, in plain or by TLS. Kerberos is not here. `examples/first.rs` shows it at work:
 //!
 //! ```no_run
 #![doc = include_str!("../examples/first.rs")]
@@ -18,6 +18,8 @@ mod filter;
 mod operation;
 pub mod proto;
 mod scan;
+mod tls;
+mod traffic;
 
 pub use address::Address;
 pub use admin::{Family, RegionPlace, ServerAddress};
@@ -28,3 +30,5 @@ pub use error::Error;
 pub use filter::{Compare, Filter};
 pub use operation::{CheckAndMutate, Checked, Get, Mutation};
 pub use scan::{Scan, Scanner};
+pub use tls::Tls;
+pub use traffic::{Meter, Traffic};

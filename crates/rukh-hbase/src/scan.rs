@@ -6,14 +6,13 @@
 //! given. So every row comes once, whole, as of one region's state when it was read; a time range makes that a snapshot.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 use crate::cell::{Row, decode};
 use crate::client::{Client, Region, message_of, specifier};
-use crate::connection::{Answer, Connection, protocol};
+use crate::connection::{Answer, Line, protocol};
 use crate::error::{Cure, Error};
 use crate::filter::Filter;
 use crate::operation::times;
@@ -165,7 +164,7 @@ pub struct Scanner {
 
 /// A scanner of a region.
 struct Open {
-    connection: Arc<Connection>,
+    line: Line,
     server: String,
     region: Region,
     start: Bytes,
@@ -268,13 +267,14 @@ impl Scanner {
             ..ScanRequest::default()
         };
         open.next += 1;
-        let answer = open.connection.call("Scan", &request, &[], limit).await?;
+        let answer = open.line.call("Scan", &request, &[], limit).await?;
         self.take(answer)
     }
 
     async fn open_region(&mut self, limit: Duration) -> Result<(), Error> {
         let (start, region) = self.locate(limit).await?;
-        let connection = self.client.region_connection(&region).await?;
+        let line = self.client.region_line(&region).await?;
+        self.client.count_regions(1);
         let shape = data::Scan {
             start_row: Some(self.scan.start.clone()),
             stop_row: Some(self.scan.stop.clone()),
@@ -292,14 +292,14 @@ impl Scanner {
             track_scan_metrics: self.scan.is_measured.then_some(true),
             ..ScanRequest::default()
         };
-        let called = connection.call("Scan", &request, &[], limit).await;
+        let called = line.call("Scan", &request, &[], limit).await;
         let answer = called.inspect_err(|error| {
             if matches!(error.cure(), Cure::Relocate | Cure::Repeat) {
                 self.client.forget_region(&self.table, &start);
             }
         })?;
         self.open = Some(Open {
-            connection,
+            line,
             server: region.server(),
             region,
             start,
@@ -413,7 +413,7 @@ impl Scanner {
                 number_of_rows: Some(0),
                 ..ScanRequest::default()
             };
-            let _ = open.connection.call("Scan", &request, &[], limit).await;
+            let _ = open.line.call("Scan", &request, &[], limit).await;
         });
     }
 }

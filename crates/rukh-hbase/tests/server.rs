@@ -1,9 +1,13 @@
 //! The client on a real HBase, which the test starts and ends; and the semantics of HBase that transactions need.
 
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
 use bytes::Bytes;
 use rukh_hbase::{
-    CellKind, CheckAndMutate, Client, Compare, Family, Filter, Get, LATEST, Mutation, RowRequest, Scan,
-    Settings,
+    CellKind, CheckAndMutate, Client, Compare, Error, Family, Filter, Get, LATEST, Mutation, RowRequest,
+    Scan, Settings,
 };
 
 #[path = "../../../tests/hbase/fixture.rs"]
@@ -12,13 +16,7 @@ mod fixture;
 use fixture::Server;
 
 fn family(name: &str) -> Family {
-    let attributes = [("VERSIONS", "100"), ("KEEP_DELETED_CELLS", "TRUE")];
-    Family {
-        name: name.to_string(),
-        attributes: attributes
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .to_vec(),
-    }
+    Family::new(name, &[("VERSIONS", "100"), ("KEEP_DELETED_CELLS", "TRUE")])
 }
 
 fn put(row: &'static str, family: &'static str, time: u64, value: &'static str) -> Mutation {
@@ -27,7 +25,11 @@ fn put(row: &'static str, family: &'static str, time: u64, value: &'static str) 
 
 #[tokio::test]
 async fn a_real_server_does_what_transactions_need() {
-    let Some(server) = Server::start() else { return };
+    let certificates = tempfile::tempdir().unwrap();
+    make_certificates(certificates.path());
+    let Some(server) = Server::start_with_tls(certificates.path()) else {
+        return;
+    };
     let client = Client::new(&server.url, Settings::default()).unwrap();
     let keys = vec![Bytes::from_static(b"h"), Bytes::from_static(b"p")];
     client
@@ -51,7 +53,90 @@ async fn a_real_server_does_what_transactions_need() {
     tables_are_changed(&client).await;
     namespaces_come_and_go(&client, &server.url).await;
     regions_split_move_and_merge_beneath_scans(&client).await;
+    connections_are_encrypted(&server.url, certificates.path()).await;
     server.run_example("first");
+    server.run_example("batches");
+    server.run_example("scans");
+    server.run_example("regions");
+}
+
+/// Makes certificates for the server and for a client, signed by one authority, and another authority.
+fn make_certificates(folder: &Path) {
+    let openssl = |words: &str| {
+        let made = Command::new("openssl")
+            .args(words.split(' '))
+            .current_dir(folder)
+            .output();
+        let made = made.unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    };
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+    for authority in ["ca", "other"] {
+        openssl(&format!(
+            "req -x509 {key} -keyout {authority}.key -out {authority}.pem -subj /CN={authority}"
+        ));
+    }
+    std::fs::write(folder.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1").unwrap();
+    for name in ["server", "client"] {
+        openssl(&format!(
+            "req {key} -keyout {name}.key -out {name}.csr -subj /CN={name}"
+        ));
+        openssl(&format!(
+            "x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out {name}.crt"
+        ));
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    std::fs::write(
+        folder.join("server.pem"),
+        read("server.crt") + &read("server.key"),
+    )
+    .unwrap();
+}
+
+/// The server takes TLS from clients with a certificate of its authority; the client, servers with one of its own for their name.
+async fn connections_are_encrypted(url: &str, folder: &Path) {
+    let settings = Settings {
+        operation: Duration::from_secs(5),
+        ..Settings::default()
+    };
+    let ask = async |options: &str| {
+        let url = format!("{url}?{}", options.replace("DIR", folder.to_str().unwrap()));
+        Client::new(&url, settings.clone())?.namespaces().await
+    };
+    let own = "sslcert=DIR/client.crt&sslkey=DIR/client.key";
+    let found = ask(&format!("sslmode=verify-full&sslrootcert=DIR/ca.pem&{own}")).await;
+    assert!(found.unwrap().contains(&"default".to_string()));
+    for (options, reason) in [
+        (
+            format!("sslrootcert=DIR/other.pem&{own}"),
+            "invalid peer certificate",
+        ),
+        ("sslrootcert=DIR/ca.pem".to_string(), ""),
+        (
+            "sslrootcert=DIR/ca.pem&sslcert=DIR/other.pem&sslkey=DIR/other.key".to_string(),
+            "",
+        ),
+    ] {
+        let error = ask(&options).await.unwrap_err();
+        assert!(error.is_unreachable(), "{options}: {error:?}");
+        assert!(error.to_string().contains(reason), "{options}: {error}");
+    }
+    for (options, reason) in [
+        ("sslrootcert=DIR/none.pem", "none.pem\": "),
+        ("sslrootcert=DIR/ca.key", "it has no certificate"),
+        (
+            "sslrootcert=DIR/ca.pem&sslcert=DIR/ca.pem&sslkey=DIR/ca.pem",
+            "invalid TLS file",
+        ),
+        (
+            "sslrootcert=DIR/ca.pem&sslcert=DIR/ca.pem&sslkey=DIR/other.key",
+            "invalid TLS file",
+        ),
+    ] {
+        let error = ask(options).await.unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{options}: {error:?}");
+        assert!(error.to_string().contains(reason), "{options}: {error}");
+    }
 }
 
 async fn tables_are_changed(client: &Client) {
@@ -60,13 +145,7 @@ async fn tables_are_changed(client: &Client) {
         .await
         .unwrap();
     assert_eq!(client.tables().await.unwrap(), ["changed"]);
-    let with = |name: &str, attributes: &[(&str, &str)]| Family {
-        name: name.to_string(),
-        attributes: attributes
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect(),
-    };
+    let with = Family::new;
     let families = [
         with(
             "d",
