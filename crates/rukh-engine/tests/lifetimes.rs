@@ -248,7 +248,7 @@ impl World {
             .insert(&self.table(), vec![row.clone()], OnConflict::Error)
             .and_then(|_| write.commit(Durability::Synced));
         match written {
-            Ok(()) => assert!(!taken, "{row:?} is taken"),
+            Ok(_) => assert!(!taken, "{row:?} is taken"),
             Err(EngineError::UniqueViolation { .. }) => assert!(taken, "{row:?} is free"),
             Err(error) => panic!("{error}"),
         }

@@ -15,7 +15,7 @@ fn insert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError
     let mut write = engine.begin()?;
     let rows = rows.iter().map(|row| support::row(&table, row)).collect();
     write.insert(&table, rows, OnConflict::Error)?;
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 fn database(key: &str, by_a: &str) -> Arc<dyn KvStore> {

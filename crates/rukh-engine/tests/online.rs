@@ -209,7 +209,9 @@ fn transactions_that_end_before_the_switch_succeed() {
     let row = support::row(&table, "70000, 1, 'tx', NULL");
     write.insert(&table, vec![row], OnConflict::Error).unwrap();
     write.commit(Durability::Synced).unwrap();
-    let during = During::new(&engine, |_| transaction.commit(Durability::Synced).unwrap());
+    let during = During::new(&engine, |_| {
+        transaction.commit(Durability::Synced).unwrap();
+    });
     create(&engine, "i", "a", false, &during).unwrap();
     assert_eq!(check(&engine), ROWS as u64 + 1);
 }

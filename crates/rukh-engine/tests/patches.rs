@@ -31,7 +31,7 @@ fn upsert_row(engine: &Engine, named: &[usize], row: Row) -> Result<(), EngineEr
     let ids: Vec<_> = named.iter().map(|at| table.columns[*at].id).collect();
     let mut write = engine.begin()?;
     assert_eq!(write.upsert(&table, &ids, vec![row])?, 1);
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 fn rows(engine: &Engine) -> Vec<String> {

@@ -29,7 +29,7 @@ use rukh_engine::CounterMerge;
 use rukh_kv::forward_store;
 use rukh_kv::{
     Durability, KvError, KvStore, LoadFile, LocalFiles, Purge, RocksOptions, RocksStore, SortedWriter,
-    TableName, TableOptions, WriteBatch,
+    TableName, TableOptions, Traffic, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,14 +97,14 @@ impl KvStore for PointStore {
         self.points.pass("drop", || self.inner.drop_table(table))
     }
 
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
         let writes = |wanted: fn(&str) -> bool| batch.tables().iter().any(|table| wanted(table));
         let point = match (writes(|table| table == "catalog"), writes(is_of_blocks)) {
             (true, _) => "definition",
             (false, true) => "repack",
             (false, false) => "commit",
         };
-        self.points.pass(point, || self.inner.write(batch, durability))
+        self.points.pass(point, || self.inner.commit(batch, durability))
     }
 
     fn sync(&self) -> Result<(), KvError> {

@@ -115,7 +115,7 @@ fn rows_that_differ_under_one_hash_are_refused() {
     write
         .update(&table, vec![(row("elsewhere", 3), row(&other, 3))])
         .unwrap();
-    collides(write.commit(Durability::Buffered).map(|()| 0));
+    collides(write.commit(Durability::Buffered).map(|_| 0));
     // One row may change its source under one hash.
     let mut write = engine.begin().unwrap();
     write

@@ -27,13 +27,13 @@ fn world() -> (Engine, Arc<Table>) {
 fn insert(transaction: &Transaction, table: &Arc<Table>, row: &str) -> Result<(), EngineError> {
     let mut write = transaction.write()?;
     write.insert(table, vec![support::row(table, row)], OnConflict::Error)?;
-    write.commit(Durability::Buffered)
+    write.commit(Durability::Buffered).map(|_| ())
 }
 
 fn update(transaction: &Transaction, table: &Arc<Table>, old: &str, new: &str) -> Result<(), EngineError> {
     let mut write = transaction.write()?;
     write.update(table, vec![(support::row(table, old), support::row(table, new))])?;
-    write.commit(Durability::Buffered)
+    write.commit(Durability::Buffered).map(|_| ())
 }
 
 fn conflict(transaction: Transaction) -> String {

@@ -340,6 +340,7 @@ impl From<KvError> for SqlError {
             KvError::NotReady { .. } => SqlError::new(ErrorKind::Io, "57P03", message),
             KvError::OutcomeUnknown { .. } => SqlError::new(ErrorKind::Io, "08007", message)
                 .with_hint("Look whether the rows are there before you run the statement again."),
+            KvError::InvalidUrl { .. } => SqlError::statement("22023", message),
             KvError::SnapshotTooOld { .. } => {
                 SqlError::new(ErrorKind::Conflict, "72000", message).with_hint("Run the transaction again.")
             }

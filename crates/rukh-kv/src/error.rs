@@ -150,6 +150,12 @@ pub enum KvError {
         /// What is before its `://`.
         scheme: String,
     },
+    /// The URL of a storage is none, or a file that it names is not of use.
+    #[error("{reason}")]
+    InvalidUrl {
+        /// What is wrong with it, with the URL or the name of the file.
+        reason: String,
+    },
     /// The servers that have the data could not be reached in time. Nothing was changed.
     #[error("could not {operation}: {reason}")]
     Unreachable {
@@ -232,7 +238,7 @@ impl KvError {
     }
 
     /// Says that `table` is not there.
-    pub(crate) fn unknown_table(table: &str) -> KvError {
+    pub fn unknown_table(table: &str) -> KvError {
         KvError::UnknownTable {
             table: table.to_owned(),
         }

@@ -7,7 +7,8 @@
 
 use crate::forward_store;
 use crate::{
-    Durability, KvError, KvStore, LoadFile, LocalFiles, SortedWriter, TableName, TableOptions, WriteBatch,
+    Durability, KvError, KvStore, LoadFile, LocalFiles, SortedWriter, TableName, TableOptions, Traffic,
+    WriteBatch,
 };
 use parking_lot::Mutex;
 use std::io;
@@ -107,8 +108,8 @@ impl KvStore for FaultStore {
         Plan::run(&self.plan, || self.inner.drop_table(table))
     }
 
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        Plan::run(&self.plan, || self.inner.write(batch, durability))
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        Plan::run(&self.plan, || self.inner.commit(batch, durability))
     }
 
     fn sync(&self) -> Result<(), KvError> {

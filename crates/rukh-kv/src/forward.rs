@@ -56,9 +56,9 @@ macro_rules! forward_store {
             self.$inner.latest()
         }
     };
-    (@write $inner:ident) => {
-        fn write(&self, batch: $crate::WriteBatch, durability: $crate::Durability) -> Result<(), $crate::KvError> {
-            self.$inner.write(batch, durability)
+    (@commit $inner:ident) => {
+        fn commit(&self, batch: $crate::WriteBatch, durability: $crate::Durability) -> Result<$crate::Traffic, $crate::KvError> {
+            self.$inner.commit(batch, durability)
         }
     };
     (@sync $inner:ident) => {

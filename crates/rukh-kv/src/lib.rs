@@ -46,6 +46,7 @@ mod record;
 mod rocks;
 mod scan;
 mod store;
+mod traffic;
 mod url;
 mod usage;
 
@@ -54,7 +55,7 @@ pub use drive::{Position, scan_position};
 pub use error::KvError;
 pub use fault::{Fault, FaultStore};
 pub use memory::MemoryStore;
-pub use merge::MergeOperator;
+pub use merge::{MergeOperator, fold};
 pub use name::{LoadFile, TableName};
 pub use overlay::{Mark, Overlay};
 pub use record::{Operation, RecordStore, Recording};
@@ -66,5 +67,6 @@ pub use store::{
     Capabilities, Compression, Durability, KvCursor, KvSnapshot, KvStore, LocalFiles, Purge, SortedWriter,
     TableOptions, Visit,
 };
+pub use traffic::Traffic;
 pub use url::check_directory;
 pub use usage::{StoreUsage, TableUsage};

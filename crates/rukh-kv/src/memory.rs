@@ -14,7 +14,8 @@ mod snapshot;
 
 use crate::{
     Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator,
-    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp, merge,
+    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, Traffic, WriteBatch, WriteOp,
+    merge,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -256,8 +257,9 @@ impl KvStore for MemoryStore {
         self.view(&self.shared.state.lock(), None)
     }
 
-    fn write(&self, batch: WriteBatch, _: Durability) -> Result<(), KvError> {
-        self.shared.open()?.write(&batch, self.merge.as_deref())
+    fn commit(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
+        self.shared.open()?.write(&batch, self.merge.as_deref())?;
+        Ok(Traffic::default())
     }
 
     fn sync(&self) -> Result<(), KvError> {

@@ -25,8 +25,12 @@ pub trait MergeOperator: Send + Sync {
     }
 }
 
-/// Folds operands into the value of a key; the error names the key.
-pub(crate) fn fold(
+/// Folds operands into the value of a key.
+///
+/// # Errors
+///
+/// `Corruption` that names the key where they do not fold.
+pub fn fold(
     operator: &dyn MergeOperator,
     table: &str,
     key: &[u8],

@@ -15,7 +15,7 @@ use crate::forward_store;
 use crate::hex::Hex;
 use crate::{
     Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, ScanSpec, ScanStats,
-    SortedWriter, TableName, TableOptions, WriteBatch,
+    SortedWriter, TableName, TableOptions, Traffic, WriteBatch,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -211,10 +211,10 @@ impl KvStore for RecordStore {
         self.log.snapshot(self.inner.latest())
     }
 
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        self.inner.write(batch.clone(), durability)?;
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        let traffic = self.inner.commit(batch.clone(), durability)?;
         self.log.note(Operation::Write { batch, durability });
-        Ok(())
+        Ok(traffic)
     }
 
     fn local(&self) -> Option<&dyn LocalFiles> {
@@ -253,6 +253,10 @@ struct RecordSnapshot {
 impl KvSnapshot for RecordSnapshot {
     fn tables(&self) -> Vec<String> {
         self.inner.tables()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.inner.traffic()
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Backup, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage, TableName,
-    TableUsage, WriteBatch,
+    TableUsage, Traffic, WriteBatch,
 };
 use rukh_keys::{KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
@@ -48,11 +48,16 @@ pub trait KvStore: Send + Sync {
     /// Two calls may see different states; one call, or one cursor, sees one. For single reads.
     fn latest(&self) -> Arc<dyn KvSnapshot>;
 
-    /// Applies all operations of the batch in order, or none of them.
+    /// Applies all operations of the batch in order, or none of them; returns what that took of servers elsewhere.
     ///
     /// Errors: `UnknownTable` when any table is missing, `ReadOnly`, `DiskFull`, `Unsupported` for
     /// a merge in a store without a merge operator.
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError>;
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError>;
+
+    /// Does what [`KvStore::commit`] does, for callers that need not know the price.
+    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
+        self.commit(batch, durability).map(|_| ())
+    }
 
     /// Makes all earlier writes as durable as synced ones.
     fn sync(&self) -> Result<(), KvError>;
@@ -182,6 +187,11 @@ pub trait KvSnapshot: Send + Sync {
 
     /// Starts a scan. The cursor keeps what it reads from alive.
     fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError>;
+
+    /// Returns what reading through this snapshot has taken of servers elsewhere so far.
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
 
     /// Counts the keys a scan would show, with what that took. Values are not read.
     fn count(&self, table: &str, spec: ScanSpec) -> Result<(u64, ScanStats), KvError> {

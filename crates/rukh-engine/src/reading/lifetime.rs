@@ -17,7 +17,7 @@ use crate::forms::row::{self, Times};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
 use rukh_keys::{KeyRange, MaskedCompare};
-use rukh_kv::{KeyValue, KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats, Visit};
+use rukh_kv::{KeyValue, KvCursor, KvError, KvSnapshot, ScanSpec, ScanStats, Traffic, Visit};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
@@ -151,6 +151,10 @@ impl Live {
 impl KvSnapshot for Live {
     fn tables(&self) -> Vec<String> {
         self.kv.tables()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.kv.traffic()
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {

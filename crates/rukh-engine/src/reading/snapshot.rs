@@ -11,7 +11,7 @@ use crate::{EngineError, Row};
 use parking_lot::Mutex;
 use rukh_catalog::{Catalog, Table, TableId};
 use rukh_keys::{Datum, KeyRange, ValueError};
-use rukh_kv::{KvSnapshot, KvStore};
+use rukh_kv::{KvSnapshot, KvStore, Traffic};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -140,6 +140,11 @@ impl Snapshot {
     /// Returns the time of the statement, in microseconds since 1970-01-01 00:00 UTC.
     pub fn now(&self) -> i64 {
         self.time.unwrap_or_else(|| self.clock.now())
+    }
+
+    /// Returns what reading from this snapshot and its clones has taken of servers elsewhere so far.
+    pub fn traffic(&self) -> Traffic {
+        self.raw.traffic()
     }
 
     /// Says that nothing more is read through this clone: storage need not keep what has died meanwhile.

@@ -285,7 +285,7 @@ mod tests {
 
     fn insert(mut write: Write, table: &Arc<Table>, key: i64) -> Result<(), EngineError> {
         write.insert(table, vec![vec![Datum::Int(key)]], OnConflict::Error)?;
-        write.commit(Durability::Synced)
+        write.commit(Durability::Synced).map(|_| ())
     }
 
     /// Begins a statement, and has another wait for it.

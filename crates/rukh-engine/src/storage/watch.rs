@@ -11,7 +11,8 @@
 use parking_lot::{Mutex, RwLock};
 use rukh_kv::forward_store;
 use rukh_kv::{
-    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName, TableOptions, WriteBatch,
+    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName, TableOptions, Traffic,
+    WriteBatch,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -211,9 +212,9 @@ impl KvStore for WatchedStore {
             .map_or_else(|| self.store.latest(), |(frozen, _)| frozen)
     }
 
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
         let _counting = self.counting(batch.tables().iter().map(String::as_str));
-        self.store.write(batch, durability)
+        self.store.commit(batch, durability)
     }
 
     fn local(&self) -> Option<&dyn LocalFiles> {

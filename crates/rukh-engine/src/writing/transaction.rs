@@ -34,7 +34,7 @@ use crate::writing::write::{Target, Write};
 use crate::{EngineError, Row};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{Table, TableId};
-use rukh_kv::{Durability, Mark, Overlay, WriteBatch};
+use rukh_kv::{Durability, Mark, Overlay, Traffic, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -318,10 +318,10 @@ impl Transaction {
         self.open.grown.lock().clone_from(&savepoint.grown);
     }
 
-    /// Writes all changes at once.
+    /// Writes all changes at once; returns what that took of servers elsewhere.
     ///
     /// Fails with [`EngineError::Conflict`], and then stores nothing.
-    pub fn commit(self, durability: Durability) -> Result<(), EngineError> {
+    pub fn commit(self, durability: Durability) -> Result<Traffic, EngineError> {
         let Open {
             inner,
             overlay,
@@ -332,7 +332,7 @@ impl Transaction {
         } = &*self.open;
         let read = std::mem::take(&mut *touched.lock());
         if read.is_empty() {
-            return Ok(());
+            return Ok(Traffic::default());
         }
         let base = self.open.base();
         let touched: Vec<Touch> = read.iter().map(|touched| touched.touch).collect();
@@ -364,7 +364,7 @@ impl Transaction {
         }
         let batch = overlay.batch();
         let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
-        inner.commit(batch, durability, guard, |commits| {
+        let traffic = inner.commit(batch, durability, guard, |commits| {
             commits.note(&touched);
         })?;
         inner.note_all_growth(&grown.lock());
@@ -372,7 +372,7 @@ impl Transaction {
             inner.note_changed_rows(table, rows);
         }
         inner.note_changes(&beside_blocks);
-        Ok(())
+        Ok(traffic)
     }
 }
 

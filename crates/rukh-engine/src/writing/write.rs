@@ -36,7 +36,7 @@ use crate::writing::unique::NetChange;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, Table, TableId};
 use rukh_keys::Datum;
-use rukh_kv::{Durability, WriteBatch};
+use rukh_kv::{Durability, Traffic, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -318,12 +318,12 @@ impl Write {
     }
 
     /// Checks unique keys against the state the statement leaves behind and writes all changes at
-    /// once; nothing is stored after an error.
+    /// once; nothing is stored after an error. Returns what that took of servers elsewhere, beside what the snapshot counts.
     ///
     /// In a transaction the changes become part of it, and durability is up to its end. If the transaction waits for
     /// others, the rows are locked first. It fails with [`EngineError::Conflict`] then if another has changed one of them since
     /// the transaction read it, with [`EngineError::Deadlock`] and [`EngineError::LockTimeout`].
-    pub fn commit(mut self, durability: Durability) -> Result<(), EngineError> {
+    pub fn commit(mut self, durability: Durability) -> Result<Traffic, EngineError> {
         let commits = &self.inner.commits;
         let watched = matches!(self.target, Target::Transaction(_)) || commits.is_watched();
         let mut touched = Vec::new();
@@ -370,7 +370,7 @@ impl Write {
         self.stage_merges(&mut batch, commits, &mut touched, &mut grown)?;
         changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));
         match &self.target {
-            Target::Transaction(open) => open.apply(&batch, touched, &grown),
+            Target::Transaction(open) => open.apply(&batch, touched, &grown).map(|()| Traffic::default()),
             Target::Store(locks) => {
                 if let Some(locks) = locks
                     && !locks.try_all(wanted_locks(&touched))
@@ -393,13 +393,13 @@ impl Write {
                 if let Some(imported) = &self.imported {
                     stored::put_import(&mut batch, imported);
                 }
-                self.inner.commit(batch, durability, self.guard, note)?;
+                let traffic = self.inner.commit(batch, durability, self.guard, note)?;
                 self.inner.note_all_growth(&grown);
                 for (table, rows) in changed {
                     self.inner.note_changed_rows(table, rows);
                 }
                 self.inner.note_changes(&beside_blocks);
-                Ok(())
+                Ok(traffic)
             }
         }
     }

@@ -247,7 +247,7 @@ fn create_schema(engine: &Engine) -> Result<(), EngineError> {
             write.insert(&table, vec![vec![Datum::Int(1)]], OnConflict::Error)?;
             write.commit(Durability::Synced)
         })
-        .and_then(|()| engine.change_definitions(|_| Ok(schema(id, false))));
+        .and_then(|_| engine.change_definitions(|_| Ok(schema(id, false))));
     made.inspect_err(|_| {
         drop(engine.change_definitions(|catalog| {
             let within = catalog.tables().filter(|table| table.schema == "s");
@@ -268,14 +268,14 @@ fn add(engine: &Engine, amounts: &[(i64, i64)]) -> Result<(), EngineError> {
     for (key, amount) in amounts {
         write.add(&table, &[Datum::Int(*key)], &[(counter, *amount)])?;
     }
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 /// Writes some columns, and keeps what others there are.
 fn patch(engine: &Engine, named: &[&str], rows: &[&str]) -> Result<(), EngineError> {
     let mut write = engine.begin()?;
     patch_rows(&mut write, engine, named, rows)?;
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 fn patch_rows(write: &mut Write, engine: &Engine, named: &[&str], rows: &[&str]) -> Result<(), EngineError> {
@@ -309,7 +309,7 @@ fn meter(engine: &Engine) -> Result<(), EngineError> {
     write.add(&table, &[Datum::Int(2)], &[(counter, 1000)])?;
     write.commit(Durability::Buffered)?;
     transaction.roll_back_to(&savepoint);
-    transaction.commit(Durability::Synced)
+    transaction.commit(Durability::Synced).map(|_| ())
 }
 
 /// Says how long rows live, and how many images are kept of each.
@@ -361,7 +361,7 @@ fn insert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError
         rows.iter().map(|row| super::row(&table, row)).collect(),
         OnConflict::Error,
     )?;
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 fn upsert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {
@@ -373,7 +373,7 @@ fn upsert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError
         &all,
         rows.iter().map(|row| super::row(&table, row)).collect(),
     )?;
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 fn delete(engine: &Engine, table: &str, key: &str) -> Result<(), EngineError> {
@@ -384,7 +384,7 @@ fn delete(engine: &Engine, table: &str, key: &str) -> Result<(), EngineError> {
         .get(&table, &super::key(&table.key_layout(), key))?
         .unwrap();
     write.delete(&table, vec![row])?;
-    write.commit(Durability::Synced)
+    write.commit(Durability::Synced).map(|_| ())
 }
 
 /// Two statements as one.
@@ -402,7 +402,7 @@ fn transaction(engine: &Engine, rows: &[&str], key: &str) -> Result<(), EngineEr
         .unwrap();
     write.delete(&table, vec![row])?;
     write.commit(Durability::Buffered)?;
-    transaction.commit(Durability::Synced)
+    transaction.commit(Durability::Synced).map(|_| ())
 }
 
 fn load(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {

@@ -433,7 +433,11 @@ impl World {
             }
             Op::Hold => self.held.push((self.engine.snapshot(), self.model.clone())),
             Op::CreateIndex(pick) => {
-                let created = create_index(&self.engine, pick.index(INDEXES.len()));
+                let pick = pick.index(INDEXES.len());
+                if INDEXES[pick].0.starts_with("COLUMNAR") && self.store.local().is_none() {
+                    return;
+                }
+                let created = create_index(&self.engine, pick);
                 let refused = matches!(created, Err(EngineError::UniqueViolation { .. }));
                 assert!(created.is_ok() || refused, "{created:?}");
             }

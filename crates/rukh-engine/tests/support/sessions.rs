@@ -142,7 +142,7 @@ impl World {
         let since = &self.commits[open.began..];
         let conflict = since.iter().any(|commit| !commit.is_disjoint(&open.touched));
         match open.transaction.commit(Durability::Buffered) {
-            Ok(()) => assert!(!conflict, "{:?} must conflict", open.touched),
+            Ok(_) => assert!(!conflict, "{:?} must conflict", open.touched),
             Err(EngineError::Conflict { .. }) => assert!(conflict, "{:?} must not conflict", open.touched),
             Err(error) => panic!("{error}"),
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rukh_commit::{Change, Time};
-use rukh_kv::{KvError, WriteBatch, WriteOp};
+use rukh_kv::{KvError, Traffic, WriteBatch, WriteOp};
 
-use super::keys::{TableId, end_of, failed, full_key, unknown_table};
+use super::keys::{TableId, end_of, failed, full_key};
 use super::shared::Shared;
-use crate::{Range, Row};
+use crate::{Range, Row, Transactions};
 
 /// The longest key that HBase takes, with the number of its table, bytes.
 const KEY_BYTES_MAX: usize = i16::MAX as usize;
@@ -16,20 +16,35 @@ const KEY_BYTES_MAX: usize = i16::MAX as usize;
 /// The longest value: servers refuse cells of more than 10 MiB unless they are configured otherwise, and a lock has the value, the key of its primary and more.
 const VALUE_BYTES_MAX: usize = (10 << 20) - (64 << 10);
 
+/// How a batch reads what it changes.
+struct Read<'a> {
+    transactions: &'a Transactions,
+    at: Time,
+}
+
 type Changes = BTreeMap<Row, Change<Bytes>>;
 
 impl Shared {
     /// Writes a batch, all of it or nothing.
-    pub(super) fn write(&self, batch: &WriteBatch) -> Result<(), KvError> {
+    pub(super) fn write(&self, batch: &WriteBatch) -> Result<Traffic, KvError> {
         let mut writer = self.writer.lock();
         self.check_open()?;
         let tables = self.state.read().tables.clone();
-        let id = |table: &str| tables.get(table).copied().ok_or_else(|| unknown_table(table));
+        let id = |table: &str| {
+            tables
+                .get(table)
+                .copied()
+                .ok_or_else(|| KvError::unknown_table(table))
+        };
         batch
             .tables()
             .iter()
             .try_for_each(|table| id(table).map(|_| ()))?;
-        self.commit(&mut writer, None, |start| {
+        self.commit(&mut writer, None, |transactions, start| {
+            let read = Read {
+                transactions,
+                at: start,
+            };
             let mut changes = Changes::new();
             for operation in batch.ops() {
                 match operation {
@@ -45,11 +60,11 @@ impl Shared {
                         start: from,
                         limit,
                     } => {
-                        self.delete_range(id(table)?, (from, limit), start, &mut changes)?;
+                        self.delete_range(id(table)?, (from, limit), &read, &mut changes)?;
                     }
                     WriteOp::Merge { table, key, operand } => {
                         let row = self.checked_row(id(table)?, key)?;
-                        let value = self.merged(table, (key, &row), operand, start, &changes)?;
+                        let value = self.merged(table, (key, &row), operand, &read, &changes)?;
                         changes.insert(row, Change::Put(checked(value)?));
                     }
                 }
@@ -74,7 +89,7 @@ impl Shared {
         &self,
         table: TableId,
         (from, limit): (&[u8], Option<&[u8]>),
-        at: Time,
+        read: &Read<'_>,
         changes: &mut Changes,
     ) -> Result<(), KvError> {
         if limit.is_some_and(|limit| limit <= from) {
@@ -86,9 +101,8 @@ impl Shared {
         changes
             .range_mut(within)
             .for_each(|(_, change)| *change = Change::Delete);
-        let mut rows = self
-            .transactions
-            .range(&self.rows, Range::forward(start, limit), at);
+        let range = Range::forward(start, limit);
+        let mut rows = read.transactions.range(&self.rows, range, read.at);
         let found = self.runtime.wait(async move {
             let mut keys = Vec::new();
             while let Some((key, _)) = rows.next().await? {
@@ -108,7 +122,7 @@ impl Shared {
         table: &str,
         (key, row): (&[u8], &Row),
         operand: &[u8],
-        at: Time,
+        read: &Read<'_>,
         changes: &Changes,
     ) -> Result<Bytes, KvError> {
         let Some(operator) = &self.merge else {
@@ -117,14 +131,11 @@ impl Shared {
         let value = match changes.get(row) {
             Some(Change::Put(value)) => Some(value.clone()),
             Some(_) => None,
-            None => self.read_rows(std::slice::from_ref(row), at)?.remove(0),
+            None => self
+                .read_rows(read.transactions, std::slice::from_ref(row), read.at)?
+                .remove(0),
         };
-        let folded = operator.fold(key, value.as_deref(), &[operand]);
-        folded.map(Bytes::from).ok_or_else(|| KvError::Corruption {
-            table: Some(table.to_string()),
-            key: Some(key.to_vec()),
-            message: "a merge could not be folded".to_string(),
-        })
+        rukh_kv::fold(&**operator, table, key, value.as_deref(), &[operand]).map(Bytes::from)
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use rukh_commit::Change;
 use rukh_kv::{KvError, TableName};
 
-use super::keys::{TableId, Tables, end_of, failed, full_key, unknown_table};
+use super::keys::{TableId, Tables, end_of, failed, full_key};
 use super::shared::Shared;
 use crate::Range;
 
@@ -79,10 +79,9 @@ impl Shared {
         }
         self.check_open()?;
         let next = self.row(full_key(DIRECTORY, b""));
-        let id = match self
-            .read_rows(std::slice::from_ref(&next), self.state.read().newest)?
-            .remove(0)
-        {
+        let newest = self.state.read().newest;
+        let read = self.read_rows(&self.transactions, std::slice::from_ref(&next), newest);
+        let id = match read?.remove(0) {
             None => FIRST,
             Some(value) => read_entry(&value).ok_or_else(|| KvError::Corruption {
                 table: None,
@@ -96,17 +95,19 @@ impl Shared {
             (next, Change::Put(entry(id + 1))),
             (entry_row, Change::Put(entry(id))),
         ]);
-        self.commit(&mut writer, Some(tables), |_| Ok(changes.clone()))
+        self.commit(&mut writer, Some(tables), |_, _| Ok(changes.clone()))
+            .map(|_| ())
     }
 
     pub(super) fn drop_table(&self, name: &str) -> Result<(), KvError> {
         let mut writer = self.writer.lock();
         let mut tables = Tables::clone(&self.state.read().tables);
-        let id = tables.remove(name).ok_or_else(|| unknown_table(name))?;
+        let id = tables.remove(name).ok_or_else(|| KvError::unknown_table(name))?;
         let entry_row = self.row(full_key(DIRECTORY, name.as_bytes()));
         let dropped = self.row(full_key(DROPPED, &id.to_be_bytes()));
         let now = Bytes::copy_from_slice(&self.transactions.now().to_be_bytes());
         let changes = BTreeMap::from([(entry_row, Change::Delete), (dropped, Change::Put(now))]);
-        self.commit(&mut writer, Some(tables), |_| Ok(changes.clone()))
+        self.commit(&mut writer, Some(tables), |_, _| Ok(changes.clone()))
+            .map(|_| ())
     }
 }

@@ -48,9 +48,3 @@ pub(super) fn failed(operation: &str, error: Error) -> KvError {
         },
     }
 }
-
-pub(super) fn unknown_table(table: &str) -> KvError {
-    KvError::UnknownTable {
-        table: table.to_string(),
-    }
-}

@@ -10,13 +10,14 @@ use rukh_hbase::Client;
 use rukh_keys::KeyRange;
 use rukh_kv::{
     Capabilities, Durability, KvError, KvSnapshot, KvStore, MergeOperator, TableName, TableOptions,
-    TableUsage, WriteBatch,
+    TableUsage, Traffic, WriteBatch,
 };
 
-use super::keys::{ROWS, TableId, failed, unknown_table};
+use super::keys::{ROWS, TableId, failed};
 use super::owner::Lease;
 use super::runtime::Runtime;
 use super::shared::{DECISION, Shared, State};
+use super::sizes::Sizes;
 use super::snapshot::{HbaseSnapshot, Shows};
 use super::upkeep::Upkeep;
 use crate::{Began, Error, Settings, Transactions};
@@ -54,14 +55,16 @@ impl HbaseStore {
     ///
     /// # Errors
     ///
-    /// `AlreadyOpen`, `NotFound` where none is to be made, `Unreachable`, `NotReady`, `Remote` of an address that is none.
+    /// `InvalidUrl`, `AlreadyOpen`, `NotFound` where none is to be made, `Unreachable`, `NotReady`.
     pub fn open(url: &str, options: Options) -> Result<HbaseStore, KvError> {
         let runtime = Runtime::new()?;
         let times = rukh_hbase::Settings {
             operation: options.patience,
             ..rukh_hbase::Settings::default()
         };
-        let client = Client::new(url, times).map_err(|error| failed("open the database", error.into()))?;
+        let client = Client::new(url, times).map_err(|error| KvError::InvalidUrl {
+            reason: error.to_string(),
+        })?;
         let settings = Settings {
             // One process has the store: locks of others are those of the dead.
             lifetime: Duration::ZERO,
@@ -84,6 +87,7 @@ impl HbaseStore {
             }),
             writer: Mutex::default(),
             lease,
+            sizes: Sizes::default(),
             is_undecided: AtomicBool::new(false),
             lost_answers: AtomicU32::new(0),
         });
@@ -115,7 +119,7 @@ impl HbaseStore {
 
     fn id(&self, table: &str) -> Result<TableId, KvError> {
         let id = self.shared.state.read().tables.get(table).copied();
-        id.ok_or_else(|| unknown_table(table))
+        id.ok_or_else(|| KvError::unknown_table(table))
     }
 }
 
@@ -214,7 +218,7 @@ impl KvStore for HbaseStore {
         Arc::new(HbaseSnapshot::new(&self.shared, Shows::Now))
     }
 
-    fn write(&self, batch: WriteBatch, _: Durability) -> Result<(), KvError> {
+    fn commit(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
         self.shared.write(&batch)
     }
 
@@ -245,7 +249,11 @@ impl KvStore for HbaseStore {
     }
 
     fn approximate_keys(&self, table: &str) -> Result<u64, KvError> {
-        Ok(self.shared.sample(self.id(table)?, &KeyRange::all())?.keys)
+        let id = self.id(table)?;
+        match self.shared.sizes.keys(id) {
+            Some(keys) => Ok(keys),
+            None => self.shared.count_keys(id),
+        }
     }
 
     /// Cuts where regions begin.
@@ -272,16 +280,9 @@ impl KvStore for HbaseStore {
             state.tables = Arc::default();
         }
         let (lease, transactions) = (self.shared.lease.clone(), self.shared.transactions.clone());
-        let released = self.shared.runtime.wait(async move {
-            let release = lease.release(&transactions);
-            tokio::time::timeout(DECISION, release).await
-        });
-        match released {
-            Ok(released) => released.map_err(|error| failed("close the database", error)),
-            Err(_) => Err(KvError::Unreachable {
-                operation: "close the database".to_string(),
-                reason: format!("no answer within {DECISION:?}"),
-            }),
-        }
+        let release = async move { lease.release(&transactions).await };
+        self.shared
+            .runtime
+            .wait_within(DECISION, "close the database", release)
     }
 }

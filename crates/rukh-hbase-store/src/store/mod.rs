@@ -14,6 +14,7 @@ mod owner;
 mod position;
 mod runtime;
 mod shared;
+mod sizes;
 mod snapshot;
 mod upkeep;
 

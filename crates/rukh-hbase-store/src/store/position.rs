@@ -12,7 +12,7 @@ use rukh_kv::{KvError, Position, ScanSpec};
 
 use super::keys::{TableId, end_of, failed, full_key};
 use super::shared::Shared;
-use crate::{Error, Range, Rows};
+use crate::{Error, Range, Rows, Transactions};
 
 /// Rows of the first chunk, where it is not known that all will be read.
 const FIRST_ROWS: u32 = 100;
@@ -23,6 +23,7 @@ const PARTS_MAX: usize = 10_000;
 /// A place among rows at a time: those that have come in scan order, and the scan that gives the others.
 pub(super) struct RowsPosition {
     shared: Arc<Shared>,
+    transactions: Transactions,
     table: TableId,
     at: Time,
     /// Ascending, with the number of the table.
@@ -40,7 +41,7 @@ pub(super) struct RowsPosition {
 impl RowsPosition {
     /// Prepares to read these ranges, which are sorted and disjoint.
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        (shared, transactions): (&Arc<Shared>, &Transactions),
         table: TableId,
         at: Time,
         ranges: Vec<KeyRange>,
@@ -60,6 +61,7 @@ impl RowsPosition {
         };
         RowsPosition {
             shared: Arc::clone(shared),
+            transactions: transactions.clone(),
             table,
             at,
             ranges: ranges.into_iter().map(full).collect(),
@@ -111,7 +113,7 @@ impl RowsPosition {
         if !self.is_backward && parts.len() > 1 {
             range.parts = parts;
         }
-        self.rows = Some(self.shared.transactions.range(&self.shared.rows, range, self.at));
+        self.rows = Some(self.transactions.range(&self.shared.rows, range, self.at));
     }
 
     /// Gets the next chunk.

@@ -1,8 +1,12 @@
 //! Requests run on threads of the store's own; callers wait for them, also those that are tasks of another runtime.
 
 use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use rukh_kv::KvError;
+
+use super::keys::failed;
+use crate::Error;
 
 /// The threads on which requests run.
 pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
@@ -31,6 +35,22 @@ impl Runtime {
         receiver
             .recv()
             .expect("the task sends, and its runtime outlives it")
+    }
+
+    /// Runs a task, and waits for it for a limited time.
+    pub(crate) fn wait_within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        operation: &str,
+        task: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, KvError> {
+        match self.wait(async move { tokio::time::timeout(limit, task).await }) {
+            Ok(done) => done.map_err(|error| failed(operation, error)),
+            Err(_) => Err(KvError::Unreachable {
+                operation: operation.to_string(),
+                reason: format!("no answer within {limit:?}"),
+            }),
+        }
     }
 
     /// Runs a task beside the caller.

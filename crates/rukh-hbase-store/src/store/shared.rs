@@ -8,11 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use rukh_commit::{Aborted, Change, Outcome, Progress, Time, TransactionId};
-use rukh_kv::{KvError, MergeOperator};
+use rukh_hbase::Meter;
+use rukh_kv::{KvError, MergeOperator, Traffic};
 
 use super::keys::{Tables, failed};
 use super::owner::Lease;
 use super::runtime::Runtime;
+use super::sizes::{Sizes, changed_rows};
 use crate::transactions::new_id;
 use crate::{Began, Row, Transactions};
 
@@ -32,6 +34,7 @@ pub(super) struct Shared {
     pub(super) state: RwLock<State>,
     pub(super) writer: Mutex<Writer>,
     pub(super) lease: Lease,
+    pub(super) sizes: Sizes,
     /// Whether the writer has a batch that is not decided.
     pub(super) is_undecided: AtomicBool,
     /// So many commits will seem to have had no answer, for tests.
@@ -132,40 +135,35 @@ impl Shared {
 
     pub(super) fn decide(&self, primary: &Row, id: TransactionId) -> Result<Outcome, KvError> {
         let (transactions, primary) = (self.transactions.clone(), primary.clone());
-        let decided = self.runtime.wait(async move {
-            let decision = transactions.decide(&primary, id);
-            tokio::time::timeout(DECISION, decision).await
-        });
-        match decided {
-            Ok(outcome) => outcome.map_err(|error| failed("ask for the outcome of a write", error)),
-            Err(_) => Err(KvError::Unreachable {
-                operation: "ask for the outcome of a write".to_string(),
-                reason: format!("no answer within {DECISION:?}"),
-            }),
-        }
+        let decision = async move { transactions.decide(&primary, id).await };
+        self.runtime
+            .wait_within(DECISION, "ask for the outcome of a write", decision)
     }
 
-    /// Commits changes, which `make` finds by what is there at a time; says how snapshots are to see the tables then.
+    /// Commits changes, which `make` finds by what is there at a time; says how snapshots are to see the tables then. Returns what that took.
     pub(super) fn commit(
         &self,
         writer: &mut Writer,
         tables: Option<Tables>,
-        make: impl Fn(Time) -> Result<BTreeMap<Row, Change<Bytes>>, KvError>,
-    ) -> Result<(), KvError> {
+        make: impl Fn(&Transactions, Time) -> Result<BTreeMap<Row, Change<Bytes>>, KvError>,
+    ) -> Result<Traffic, KvError> {
         self.check_open()?;
         self.settle(writer)?;
+        let meter = Arc::new(Meter::default());
+        let counted = self.transactions.counted(Arc::clone(&meter));
         for _ in 0..ATTEMPTS {
             let start = self.state.read().newest;
-            let changes = make(start)?;
+            let changes = make(&counted, start)?;
             let Some(primary) = changes.keys().next().cloned() else {
-                return Ok(());
+                return Ok(traffic_of(&meter));
             };
+            let changed = changed_rows(&changes);
             let id = new_id();
             let began = Began {
                 start,
                 version: self.lease.version(),
             };
-            let transactions = self.transactions.clone();
+            let transactions = counted.clone();
             let ended = self
                 .runtime
                 .wait(async move { transactions.commit_as(id, began, changes).await });
@@ -189,7 +187,8 @@ impl Shared {
             };
             if let Some(time) = committed {
                 self.publish(time, tables);
-                return Ok(());
+                self.sizes.changed(changed);
+                return Ok(traffic_of(&meter));
             }
             self.refresh(writer)?;
         }
@@ -223,12 +222,33 @@ impl Shared {
         }
     }
 
-    /// Reads rows at a time.
-    pub(super) fn read_rows(&self, rows: &[Row], at: Time) -> Result<Vec<Option<Bytes>>, KvError> {
-        let (transactions, rows) = (self.transactions.clone(), rows.to_vec());
+    /// Reads rows at a time, by requests of these transactions.
+    pub(super) fn read_rows(
+        &self,
+        transactions: &Transactions,
+        rows: &[Row],
+        at: Time,
+    ) -> Result<Vec<Option<Bytes>>, KvError> {
+        let (transactions, rows) = (transactions.clone(), rows.to_vec());
         let read = self
             .runtime
             .wait(async move { transactions.read(&rows, at).await });
         read.map_err(|error| failed("read", error))
+    }
+}
+
+/// What a meter has counted, as a store reports it.
+pub(super) fn traffic_of(meter: &Meter) -> Traffic {
+    let rukh_hbase::Traffic {
+        calls,
+        regions,
+        bytes_sent,
+        bytes_received,
+    } = meter.traffic();
+    Traffic {
+        requests: calls,
+        regions,
+        bytes_sent,
+        bytes_received,
     }
 }

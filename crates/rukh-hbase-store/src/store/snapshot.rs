@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use rukh_hbase::Meter;
 use rukh_keys::KeyRange;
-use rukh_kv::{KvCursor, KvError, KvSnapshot, ScanSpec, scan_position};
+use rukh_kv::{KvCursor, KvError, KvSnapshot, ScanSpec, Traffic, scan_position};
 
-use super::keys::{TableId, full_key, unknown_table};
+use super::keys::{TableId, full_key};
 use super::position::RowsPosition;
-use super::shared::{Shared, State};
+use super::shared::{Shared, State, traffic_of};
+use crate::Transactions;
 
 /// Keys that are read together at most.
 const KEYS_TOGETHER: usize = 10_000;
@@ -26,13 +28,20 @@ pub(super) enum Shows {
 pub(super) struct HbaseSnapshot {
     shared: Arc<Shared>,
     shows: Shows,
+    /// Counts what is read.
+    meter: Arc<Meter>,
+    /// Those of the store, with that meter.
+    transactions: Transactions,
 }
 
 impl HbaseSnapshot {
     pub(super) fn new(shared: &Arc<Shared>, shows: Shows) -> HbaseSnapshot {
+        let meter = Arc::new(Meter::default());
         HbaseSnapshot {
             shared: Arc::clone(shared),
             shows,
+            transactions: shared.transactions.counted(Arc::clone(&meter)),
+            meter,
         }
     }
 
@@ -59,7 +68,7 @@ impl HbaseSnapshot {
 
     fn id(state: &State, table: &str) -> Result<TableId, KvError> {
         let id = state.tables.get(table).copied();
-        id.ok_or_else(|| unknown_table(table))
+        id.ok_or_else(|| KvError::unknown_table(table))
     }
 }
 
@@ -71,6 +80,10 @@ impl KvSnapshot for HbaseSnapshot {
             Shows::Then(state) => tables(state),
             Shows::Nothing(_) => Vec::new(),
         }
+    }
+
+    fn traffic(&self) -> Traffic {
+        traffic_of(&self.meter)
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {
@@ -86,7 +99,7 @@ impl KvSnapshot for HbaseSnapshot {
                 .iter()
                 .map(|key| self.shared.row(full_key(id, key)))
                 .collect();
-            let read = self.shared.read_rows(&rows, state.newest)?;
+            let read = self.shared.read_rows(&self.transactions, &rows, state.newest)?;
             values.extend(read.into_iter().map(|value| value.map(|value| value.to_vec())));
         }
         Ok(values)
@@ -96,7 +109,13 @@ impl KvSnapshot for HbaseSnapshot {
         let state = self.state()?;
         let id = HbaseSnapshot::id(&state, table)?;
         let ranges = KeyRange::merge(spec.ranges.clone());
-        let position = RowsPosition::new(&self.shared, id, state.newest, ranges, &spec);
+        let position = RowsPosition::new(
+            (&self.shared, &self.transactions),
+            id,
+            state.newest,
+            ranges,
+            &spec,
+        );
         scan_position(spec, position)
     }
 }

@@ -107,11 +107,9 @@ impl Shared {
             removed.map_err(|error| failed("remove the rows of a dropped table", error))?;
             let entry = self.row(full_key(DROPPED, &id.to_be_bytes()));
             let mut writer = self.writer.lock();
-            self.commit(
-                &mut writer,
-                None,
-                |_| Ok([(entry.clone(), Change::Delete)].into()),
-            )?;
+            self.commit(&mut writer, None, |_, _| {
+                Ok([(entry.clone(), Change::Delete)].into())
+            })?;
         }
         Ok(())
     }
@@ -136,6 +134,13 @@ impl Shared {
         let wanted = parts.saturating_sub(1).min(inside.len());
         let nth = |part: usize| inside[part * inside.len() / wanted].to_vec();
         Ok((0..wanted).map(nth).collect())
+    }
+
+    /// Counts the keys of a table up to what a sample has, and keeps the number.
+    pub(super) fn count_keys(&self, table: TableId) -> Result<u64, KvError> {
+        let keys = self.sample(table, &KeyRange::all())?.keys;
+        self.sizes.counted(table, keys);
+        Ok(keys)
     }
 
     /// Looks at the beginning of a range.

@@ -5,7 +5,7 @@ use super::{Claim, Kept, Tables, kept};
 use crate::drive::Driver;
 use crate::memory::{RowsPosition, Table};
 use crate::store::count_shown;
-use crate::{KvCursor, KvError, KvSnapshot, MergeOperator, ScanSpec, ScanStats, merge};
+use crate::{KvCursor, KvError, KvSnapshot, MergeOperator, ScanSpec, ScanStats, Traffic, merge};
 use std::sync::Arc;
 
 /// The changes of an overlay at one moment, over the snapshot that they are changes of.
@@ -58,6 +58,10 @@ impl OverlayView {
 impl KvSnapshot for OverlayView {
     fn tables(&self) -> Vec<String> {
         self.base.tables()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.base.traffic()
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {

@@ -12,7 +12,7 @@ use super::{
 use crate::name::RESERVED;
 use crate::{
     Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, LogDamage, MergeOperator,
-    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, WriteBatch, WriteOp,
+    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, Traffic, WriteBatch, WriteOp,
     check_directory,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
@@ -415,8 +415,9 @@ impl KvStore for RocksStore {
         }
     }
 
-    fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        self.patiently(|| self.write_once(&batch, durability))
+    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        self.patiently(|| self.write_once(&batch, durability))?;
+        Ok(Traffic::default())
     }
 
     fn sync(&self) -> Result<(), KvError> {

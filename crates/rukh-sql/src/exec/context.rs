@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use datafusion::catalog::TableProvider;
 use parking_lot::Mutex;
 use rukh_engine::{Engine, ScanCounters, Snapshot};
+use rukh_kv::Traffic;
 
 use crate::exec::hints::TableHint;
 use crate::exec::known_statistics::KnownStatistics;
@@ -129,6 +130,8 @@ pub struct QueryStats {
     pub path: RunPath,
     /// Counts of all its scans; `rows` are those given to the client.
     pub counters: ScanCounters,
+    /// What its reads and its commit took of servers elsewhere.
+    pub traffic: Traffic,
     /// Microseconds until the plan was ready.
     pub planning_us: u64,
     /// Microseconds from start to last row.
@@ -151,6 +154,10 @@ pub(crate) struct StatementContext {
     pub(crate) cancel: CancelHandle,
     pub(crate) notices: Mutex<Vec<Notice>>,
     pub(crate) totals: Totals,
+    /// What the snapshot had counted when the statement began.
+    traffic_before: Traffic,
+    /// What the commit took.
+    committed: Mutex<Traffic>,
     /// What each part of a direct plan that has several did, by position.
     parts: Mutex<Vec<PartStats>>,
     pub(crate) started: Instant,
@@ -187,6 +194,8 @@ impl StatementContext {
     ) -> Self {
         StatementContext {
             engine,
+            traffic_before: snapshot.traffic(),
+            committed: Mutex::default(),
             snapshot,
             statistics,
             hints,
@@ -216,6 +225,11 @@ impl StatementContext {
         if !notices.contains(&notice) {
             notices.push(notice);
         }
+    }
+
+    /// Adds what the commit took of servers elsewhere.
+    pub(crate) fn add_commit(&self, traffic: Traffic) {
+        *self.committed.lock() += traffic;
     }
 
     /// Adds what a part of a direct plan did: counts, and the time that it took.
@@ -248,9 +262,12 @@ impl StatementContext {
 
     /// Returns what the statement has done so far.
     pub(crate) fn stats(&self, path: RunPath) -> QueryStats {
+        let mut traffic = self.snapshot.traffic() - self.traffic_before;
+        traffic += *self.committed.lock();
         QueryStats {
             path,
             counters: self.totals.load(),
+            traffic,
             planning_us: self.planning_us.load(Ordering::Relaxed),
             elapsed_us: u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
         }

@@ -64,13 +64,15 @@ impl Session {
 
     /// Begins a statement that changes rows, in the block's transaction if there is one.
     pub(crate) fn begin_write(&mut self) -> Result<Write, SqlError> {
-        if self.block.is_some() {
-            return Ok(self.transaction().write()?);
-        }
-        if self.statement_locks.is_none() {
+        if self.block.is_none() && self.statement_locks.is_none() {
             self.statement_locks = self.engine().statement_locks();
         }
-        Ok(self.engine().begin_locking(self.statement_locks.clone())?)
+        let write = match self.block {
+            Some(_) => self.transaction().write()?,
+            None => self.engine().begin_locking(self.statement_locks.clone())?,
+        };
+        self.begins_write(&write);
+        Ok(write)
     }
 
     /// Locks rows, of which the columns of the primary key are read, until the block's transaction ends.
@@ -335,7 +337,7 @@ impl Session {
         // How the commit is made durable may have been SET LOCAL.
         let durability = self.durability();
         let committed = match block.transaction {
-            Some(transaction) => transaction.commit(durability),
+            Some(transaction) => transaction.commit(durability).map(|_| ()),
             None => Ok(()),
         };
         self.leave_block(match committed {

@@ -482,12 +482,23 @@ fn stats_batch(stats: Option<QueryStats>) -> Result<RecordBatch, SqlError> {
         ("lookups", counters.lookups),
         ("rows", counters.rows),
         ("bytes_read", counters.bytes_read),
+    ];
+    let traffic = &stats.traffic;
+    let elsewhere = [
+        ("requests", traffic.requests),
+        ("regions", traffic.regions),
+        ("bytes_sent", traffic.bytes_sent),
+        ("bytes_received", traffic.bytes_received),
+    ];
+    let times = [
         ("planning_us", stats.planning_us),
         ("elapsed_us", stats.elapsed_us),
     ];
+    // Where the data are on this machine there are no requests to show.
+    let shown = if traffic.requests > 0 { &elsewhere[..] } else { &[] };
     let mut names = vec!["path".to_string()];
     let mut values = vec![path.to_string()];
-    for (name, value) in numbers {
+    for (name, value) in numbers.iter().chain(shown).chain(&times) {
         names.push(name.to_string());
         values.push(value.to_string());
     }

@@ -13,7 +13,7 @@ use rukh_syntax::sqlparser::ast;
 use rukh_syntax::{ExplainFormat, Statement};
 use serde_json::json;
 
-use crate::exec::context::StatementContext;
+use crate::exec::context::{QueryStats, StatementContext};
 use crate::exec::plan_text::{ExplainOptions, Node, direct_node, physical_node};
 use crate::exec::rows::Rows;
 use crate::exec::text_batch::text_batch;
@@ -22,6 +22,7 @@ use crate::sql::dml;
 use crate::sql::locking;
 use crate::sql::session::{Planned, Session};
 use rukh_error::SqlError;
+use rukh_kv::Traffic;
 
 /// Returns the column of `FORMAT JSON`.
 pub(crate) fn json_column() -> SchemaRef {
@@ -156,6 +157,7 @@ fn written(
     let rows = tag.rsplit(' ').next().unwrap_or_default();
     let mut lines = vec![format!("rows        {rows}")];
     lines.extend(read);
+    lines.extend(session.last_stats().and_then(|stats| traffic_line(&stats)));
     lines.push(format!("elapsed     {:.3} ms", elapsed.as_secs_f64() * 1000.0));
     Ok(lines)
 }
@@ -164,11 +166,27 @@ fn analyzed(session: &Session) -> Vec<String> {
     let Some(stats) = session.last_stats() else {
         return Vec::new();
     };
-    vec![
-        format!("rows        {}", stats.counters.rows),
-        format!("planning    {:.3} ms", stats.planning_us as f64 / 1000.0),
-        format!("elapsed     {:.3} ms", stats.elapsed_us as f64 / 1000.0),
-    ]
+    let mut lines = vec![format!("rows        {}", stats.counters.rows)];
+    lines.extend(traffic_line(&stats));
+    lines.push(format!("planning    {:.3} ms", stats.planning_us as f64 / 1000.0));
+    lines.push(format!("elapsed     {:.3} ms", stats.elapsed_us as f64 / 1000.0));
+    lines
+}
+
+/// Says what a statement took of servers elsewhere, if anything.
+fn traffic_line(stats: &QueryStats) -> Option<String> {
+    let Traffic {
+        requests,
+        regions,
+        bytes_sent,
+        bytes_received,
+    } = stats.traffic;
+    let line = || {
+        format!(
+            "network     {requests} requests, {regions} regions, {bytes_sent} bytes sent, {bytes_received} received"
+        )
+    };
+    (requests > 0).then(line)
 }
 
 fn tree_of(planned: &Planned, context: &StatementContext, options: ExplainOptions) -> Result<Node, SqlError> {

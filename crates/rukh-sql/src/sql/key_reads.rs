@@ -42,6 +42,7 @@ impl Session {
         if snapshot.catalog.version != version {
             return Ok(None);
         }
+        let before = snapshot.traffic();
         let reader = match known {
             Some(reader) => reader,
             None => {
@@ -63,6 +64,7 @@ impl Session {
         self.ran_point(QueryStats {
             path: RunPath::Direct,
             counters,
+            traffic: snapshot.traffic() - before,
             planning_us: 0,
             elapsed_us,
         });
@@ -94,6 +96,7 @@ impl Session {
         if snapshot.catalog.version != version {
             return Ok(None);
         }
+        let before = snapshot.traffic();
         let reader = match prefix.reader.get() {
             Some(known) => known,
             None => {
@@ -127,6 +130,7 @@ impl Session {
         self.ran_point(QueryStats {
             path: RunPath::Direct,
             counters,
+            traffic: snapshot.traffic() - before,
             planning_us: 0,
             elapsed_us,
         });

@@ -85,7 +85,7 @@ impl PointWrite {
         }
         if let Some(count) = self.add(&mut write)? {
             session.check_cancel()?;
-            write.commit(session.durability())?;
+            context.add_commit(write.commit(session.durability())?);
             let counters = ScanCounters {
                 lookups: 1,
                 ..ScanCounters::default()
@@ -103,7 +103,7 @@ impl PointWrite {
             },
         };
         session.check_cancel()?;
-        write.commit(session.durability())?;
+        context.add_commit(write.commit(session.durability())?);
         session.ran_directly(context, &counters);
         Ok(Some(count))
     }

@@ -11,9 +11,9 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use parking_lot::RwLock;
-use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot, StatementLocks};
+use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot, StatementLocks, Write};
 use rukh_keys::Span;
-use rukh_kv::{Durability, KvStore};
+use rukh_kv::{Durability, KvStore, Traffic};
 use rukh_planner::Constant;
 use rukh_syntax::Statement;
 use rukh_syntax::make::select_values;
@@ -173,6 +173,7 @@ impl Shared {
             held: Vec::new(),
             last: None,
             last_stats: None,
+            writing: None,
             is_point: false,
             notices: Vec::new(),
             plans: HashMap::new(),
@@ -229,6 +230,8 @@ pub struct Session {
     last: Option<(Arc<StatementContext>, RunPath)>,
     /// What the last query did, once its snapshot was released.
     last_stats: Option<QueryStats>,
+    /// When the running write began, and what its snapshot had counted then.
+    writing: Option<(Instant, Traffic)>,
     /// Whether the running statement read a point, of which only those numbers are left.
     is_point: bool,
     notices: Vec<Notice>,
@@ -280,10 +283,14 @@ impl Session {
     /// Releases the snapshot of the last query, and a transaction's changes with it; the numbers
     /// of the query stay.
     pub(crate) fn forget_snapshot(&mut self) {
+        self.retire_last();
+        self.current.forget();
+    }
+
+    fn retire_last(&mut self) {
         if let Some((context, path)) = self.last.take() {
             self.last_stats = Some(context.stats(path));
         }
-        self.current.forget();
     }
 
     /// Makes a statement the one whose tables are found by name.
@@ -485,6 +492,31 @@ impl Session {
         context.totals.add_rows(counters.rows);
         context.finished();
         self.last = Some((context, RunPath::Direct));
+    }
+
+    /// Notes that a write begins, which may read by a query.
+    pub(crate) fn begins_write(&mut self, write: &Write) {
+        self.retire_last();
+        self.writing = Some((Instant::now(), write.snapshot().traffic()));
+    }
+
+    /// Adds what a commit took to what is known of the query that the write has read by; makes the write the last query where it had none.
+    pub(crate) fn committed(&mut self, read: Traffic, commit: Traffic) {
+        if let Some((context, _)) = &self.last {
+            return context.add_commit(commit);
+        }
+        let Some((began, before)) = self.writing.take() else {
+            return;
+        };
+        let mut traffic = read - before;
+        traffic += commit;
+        self.ran_point(QueryStats {
+            path: RunPath::Direct,
+            counters: ScanCounters::default(),
+            traffic,
+            planning_us: 0,
+            elapsed_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        });
     }
 
     /// Makes a query that needed no context the last one.

@@ -19,7 +19,7 @@ use crate::forms::entry::{DELETED, IndexCodec};
 use crate::storage::watch::States;
 use crate::{EngineError, Row};
 use rukh_keys::{Datum, DatumRef, KeyRange, MaskedCompare};
-use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, scan_position};
+use rukh_kv::{KvCursor, KvError, KvSnapshot, Position, ScanSpec, ScanStats, Traffic, scan_position};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,6 +53,10 @@ pub(crate) struct Wanted {
 impl KvSnapshot for Unpacked {
     fn tables(&self) -> Vec<String> {
         self.kv.tables()
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.kv.traffic()
     }
 
     fn get(&self, table: &str, key: &[u8]) -> Result<Option<Vec<u8>>, KvError> {

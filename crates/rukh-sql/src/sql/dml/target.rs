@@ -13,9 +13,12 @@ use rukh_syntax::ObjectName;
 use rukh_syntax::make::select_table;
 
 /// Makes the changes of a statement durable, unless it was cancelled.
-pub(super) fn commit(session: &Session, write: Write) -> Result<(), SqlError> {
+pub(super) fn commit(session: &mut Session, write: Write) -> Result<(), SqlError> {
     session.check_cancel()?;
-    Ok(write.commit(session.durability())?)
+    let snapshot = write.snapshot().clone();
+    let traffic = write.commit(session.durability())?;
+    session.committed(snapshot.traffic(), traffic);
+    Ok(())
 }
 
 /// Whether a statement has its write to itself.
