@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use rukh::Database;
 use rukh_testkit::client::Client;
 use rukh_testkit::translate::Translator;
 use rukh_testkit::{load, need, postgres};
@@ -216,4 +217,44 @@ fn a_file_that_fails_leaves_nothing() {
     }
     let error = client.run("COPY t FROM '/nowhere/t.csv'").unwrap_err();
     assert_eq!(error.sqlstate, "58P01", "{error}");
+}
+
+/// A store that takes no loads stores a COPY ten thousand rows at a time, and says of one that fails what is there; in a block it is all or nothing.
+#[test]
+fn a_store_without_files_stores_large_copies_in_parts() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = |last: &str| {
+        let mut text: String = (1..=25_000).map(|id| format!("{id},{}\n", id % 7)).collect();
+        text.push_str(last);
+        text
+    };
+    let (sound, unsound) = (path(directory.path(), "a.csv"), path(directory.path(), "b.csv"));
+    std::fs::write(&sound, lines("25001,1\n")).unwrap();
+    std::fs::write(&unsound, lines("7,1\n")).unwrap();
+    let database = Database::open_without_files().unwrap();
+    let mut client = Client::new(&database);
+    run(&mut client, "CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER)");
+    run(&mut client, "CREATE INDEX t_v ON t (v)");
+    let mut copy = |file: &str| client.run(&format!("COPY t FROM '{file}'"));
+    assert_eq!(copy(&sound).unwrap().count(), 25_001);
+    // The first ten thousand rows are there already.
+    let error = copy(&sound).unwrap_err();
+    assert_eq!(error.sqlstate, "23505");
+    assert!(!error.detail.unwrap().contains("are stored"));
+    run(&mut client, "TRUNCATE t");
+    let mut copy = |file: &str| client.run(&format!("COPY t FROM '{file}'"));
+    let error = copy(&unsound).unwrap_err();
+    assert_eq!(error.sqlstate, "23505");
+    let detail = error.detail.unwrap();
+    assert!(detail.contains("The first 20000 rows are stored"), "{detail}");
+    let count = |client: &mut Client| client.query("SELECT count(*) FROM t").unwrap().rows[0][0].clone();
+    assert_eq!(count(&mut client).as_deref(), Some("20000"));
+    client.check("t").unwrap();
+    run(&mut client, "TRUNCATE t");
+    run(&mut client, "BEGIN");
+    let error = client.run(&format!("COPY t FROM '{unsound}'")).unwrap_err();
+    assert!(!error.detail.unwrap().contains("are stored"));
+    run(&mut client, "ROLLBACK");
+    assert_eq!(count(&mut client).as_deref(), Some("0"));
+    client.check("t").unwrap();
 }

@@ -78,15 +78,16 @@ pub(super) fn import(
             .into_iter()
             .for_each(|sizes| import.total(sizes.iter().sum()));
     }
-    match client {
-        Some(client) => import.client(client, statement)?,
+    let read = match client {
+        Some(client) => import.client(client, statement),
         None => {
-            for file in &statement.files {
-                import.file(Path::new(file), statement)?;
-            }
+            let mut files = statement.files.iter();
+            files.try_for_each(|file| import.file(Path::new(file), statement))
         }
+    };
+    if let Err(error) = read.and_then(|()| import.push_chosen()) {
+        return Err(Sink::explained(import.sink.stored(), error));
     }
-    import.push_chosen()?;
     let Import {
         sink, mut rejects, ..
     } = import;

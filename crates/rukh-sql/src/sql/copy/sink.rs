@@ -1,6 +1,7 @@
 //! Where imported rows go: few of them in one ordinary write, many in a bulk load.
 //!
-//! In a transaction block, and in a store without files, all are one write, in memory.
+//! In a transaction block all are one write, in memory. In a store that takes no loads, each ten thousand are a write of their own,
+//! so that memory is bounded; rows of a file that a journal notes are one, as the note is of all of them.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ const LOAD_ROWS: usize = 4096;
 /// Bytes handed to a bulk load at once.
 const LOAD_BYTES: usize = 4 << 20;
 
-/// Takes the rows of one COPY and makes them visible all at once.
+/// Takes the rows of one COPY and makes them visible, all at once where the store takes loads.
 pub(super) struct Sink<'a> {
     engine: Engine,
     table: Arc<Table>,
@@ -43,6 +44,8 @@ pub(super) struct Sink<'a> {
     /// What is stored with the rows.
     imported: Option<ImportNote>,
     rows: u64,
+    /// Rows that are stored whatever becomes of the others.
+    stored: u64,
 }
 
 impl<'a> Sink<'a> {
@@ -63,6 +66,7 @@ impl<'a> Sink<'a> {
             write,
             imported: session.imported.take(),
             rows: 0,
+            stored: 0,
         })
     }
 
@@ -95,7 +99,17 @@ impl<'a> Sink<'a> {
             arriving.wait(&self.engine)?;
         }
         if self.write.is_none() && !self.engine.can_load() {
-            self.write = Some(self.engine.begin()?);
+            let mut write = self.engine.begin()?;
+            if self.imported.is_none() {
+                self.waiting_bytes = 0;
+                let rows = std::mem::take(&mut self.waiting);
+                let count = rows.len() as u64;
+                write.insert(&self.table, rows, OnConflict::Error)?;
+                write.commit(self.durability)?;
+                self.stored += count;
+                return Ok(());
+            }
+            self.write = Some(write);
         }
         if let Some(write) = &mut self.write {
             self.waiting_bytes = 0;
@@ -121,8 +135,34 @@ impl<'a> Sink<'a> {
         self.spent.pop().unwrap_or_default()
     }
 
-    /// Makes all rows visible; returns how many. Fails on keys that are taken, and then adds none.
-    pub(super) fn finish(mut self, task: &Task) -> Result<u64, SqlError> {
+    /// Adds to an error how many rows are stored all the same.
+    pub(super) fn explained(stored: u64, error: SqlError) -> SqlError {
+        if stored == 0 {
+            return error;
+        }
+        let parts = format!(
+            "The first {stored} rows are stored: this storage takes a large COPY in parts, unless it is in a transaction block."
+        );
+        let detail = match &error.detail {
+            Some(detail) => format!("{detail} {parts}"),
+            None => parts,
+        };
+        error.with_detail(detail)
+    }
+
+    /// Returns how many rows are stored whatever becomes of the others.
+    pub(super) fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// Makes all rows visible; returns how many. Fails on keys that are taken, and then adds none but those stored before.
+    pub(super) fn finish(self, task: &Task) -> Result<u64, SqlError> {
+        let stored = self.stored;
+        self.finish_rest(task)
+            .map_err(|error| Sink::explained(stored, error))
+    }
+
+    fn finish_rest(mut self, task: &Task) -> Result<u64, SqlError> {
         if self.load.is_some() {
             self.pass_on()?;
         }
