@@ -25,7 +25,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-smoke soak regress crash hbase hbase-stop deps
+.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-hbase bench-smoke soak regress crash hbase hbase-stop deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -70,6 +70,9 @@ bench-writes:  ## measure writes beside PostgreSQL and SQLite; ARGS='--rows 1000
 
 bench-wire:    ## measure what clients see beside PostgreSQL; ARGS='--seconds 3 --scale 1 --rows 100000 points' is quick
 	@$(DEPS) test && cargo build $(RELEASE) --bin rukh --bin rukh-bench-wire && exec '$(TARGET)/release/rukh-bench-wire' $(ARGS)
+
+bench-hbase:   ## measure Rukh on HBase beside its Java client and Phoenix (Java 17, Maven); ARGS='--rows 20000' is quick
+	@$(DEPS) test && exec cargo run $(RELEASE) --bin rukh-bench-hbase -- $(ARGS)
 
 # The names of benches and examples come from xtask; their workspaces are two.
 bench-smoke:   ## run every bench and every example at a size of seconds, all questions, rows compared; ARGS=columnar for some

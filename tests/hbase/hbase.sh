@@ -4,12 +4,14 @@
 #   hbase.sh start [DIR]    fetches the jars if need be, starts, waits until tables can be made, prints the URL
 #   hbase.sh stop [DIR]     ends it; what was stored stays in DIR
 #   hbase.sh url [DIR]      prints the URL of one that runs, or fails
+#   hbase.sh jars           fetches the jars if need be, and prints their directory
+#   hbase.sh phoenix        fetches the jars of Phoenix that HBase does not have, and prints their directory
 #
 # DIR is RUKH_HBASE_DIR, or .rukh/hbase of this repository, which git does not track. Jars lie in
 # RUKH_HBASE_JARS, by default beside other build outputs that survive. The port of the URL is that of the
 # master, chosen anew by each start unless RUKH_HBASE_PORT says one. Everything listens on 127.0.0.1.
 # With RUKH_HBASE_TLS, a directory with server.pem (certificate and key) and ca.pem, it takes TLS, too, from
-# clients with a certificate.
+# clients with a certificate. With RUKH_HBASE_PHOENIX, a directory of jars, Phoenix runs in its servers.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,18 +36,39 @@ need_java() {
     java -version >/dev/null 2>&1 || fail "java does not start"
 }
 
-# Copies the jars beside each other, once for each version of the pom. A copy that was cut short is not used.
+# need_jars POM DIR: copies the jars of a pom beside each other, once for each version of the pom. A copy that was
+# cut short is not used. Those that HBase has are left out of another directory.
 need_jars() {
-    [ -f "$jars/pom.xml" ] && cmp -s "$here/pom.xml" "$jars/pom.xml" && return
+    [ -f "$2/pom.xml" ] && cmp -s "$1" "$2/pom.xml" && return
     command -v mvn >/dev/null 2>&1 ||
-        fail "mvn is missing, which fetches HBase's jars: install Maven (sudo apt-get install -y maven)"
-    echo "hbase: fetching the jars into $jars, once" >&2
-    rm -rf "$jars.new" && mkdir -p "$jars.new"
-    mvn -B -q -f "$here/pom.xml" dependency:copy-dependencies \
-        -DincludeScope=runtime "-DoutputDirectory=$jars.new" >"$jars.log" 2>&1 </dev/null ||
-        fail "mvn cannot fetch the jars: see $jars.log"
-    cp "$here/pom.xml" "$jars.new/pom.xml"
-    rm -rf "$jars" && mv "$jars.new" "$jars"
+        fail "mvn is missing, which fetches the jars: install Maven (sudo apt-get install -y maven)"
+    echo "hbase: fetching the jars into $2, once" >&2
+    rm -rf "$2.new" && mkdir -p "$2.new"
+    mvn -B -q -f "$1" dependency:copy-dependencies \
+        -DincludeScope=runtime "-DoutputDirectory=$2.new" >"$2.log" 2>&1 </dev/null ||
+        fail "mvn cannot fetch the jars: see $2.log"
+    [ "$2" = "$jars" ] || remove_known "$2.new"
+    cp "$1" "$2.new/pom.xml"
+    rm -rf "$2" && mv "$2.new" "$2"
+}
+
+# artifact FILE: the name of a jar without its version.
+artifact() {
+    basename "$1" | sed -E 's/-[0-9][0-9A-Za-z.]*(-[A-Za-z0-9.]+)*\.jar$//'
+}
+
+# remove_known DIR: removes jars of which HBase has some version.
+remove_known() {
+    known=$(for jar in "$jars"/*.jar; do artifact "$jar"; done)
+    for jar in "$1"/*.jar; do
+        if echo "$known" | grep -qx "$(artifact "$jar")"; then
+            rm "$jar"
+        fi
+    done
+}
+
+need_hbase() {
+    need_jars "$here/pom.xml" "$jars"
 }
 
 # free_ports N: prints N ports of 127.0.0.1 that nobody listens on at this moment.
@@ -104,6 +127,9 @@ write_site() {
         property hbase.hregion.memstore.mslab.enabled false
         property hbase.hregion.memstore.flush.size 33554432
         property hbase.master.start.timeout.localHBaseCluster 120000
+        if [ -n "${RUKH_HBASE_PHOENIX:-}" ]; then
+            property hbase.regionserver.wal.codec org.apache.hadoop.hbase.regionserver.wal.IndexedWALEditCodec
+        fi
         if [ -n "${RUKH_HBASE_TLS:-}" ]; then
             write_tls "$RUKH_HBASE_TLS"
         fi
@@ -135,7 +161,7 @@ start_jvm() {
         --add-modules jdk.unsupported \
         -Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true \
         -Djava.net.preferIPv4Stack=true -Djava.awt.headless=true \
-        -cp "$dir/conf:$jars/*" org.apache.hadoop.hbase.master.HMaster --localRegionServers=2 start \
+        -cp "$dir/conf:$jars/*${RUKH_HBASE_PHOENIX:+:$RUKH_HBASE_PHOENIX/*}" org.apache.hadoop.hbase.master.HMaster --localRegionServers=2 start \
         >"$dir/log" 2>&1 </dev/null 3>&- &
     echo $! >"$dir/pid"
 }
@@ -153,7 +179,7 @@ wait_until_ready() {
 
 start() {
     need_java
-    need_jars
+    need_hbase
     if running; then
         cat "$dir/url"
         return
@@ -194,5 +220,11 @@ case "$command" in
 start) start ;;
 stop) stop ;;
 url) running && cat "$dir/url" ;;
-*) echo "usage: hbase.sh start|stop|url [DIR]" >&2 && exit 2 ;;
+jars) need_hbase && echo "$jars" ;;
+phoenix)
+    need_hbase
+    need_jars "$here/peers/pom.xml" "$jars-phoenix-5.2.1"
+    echo "$jars-phoenix-5.2.1"
+    ;;
+*) echo "usage: hbase.sh start|stop|url [DIR], hbase.sh jars|phoenix" >&2 && exit 2 ;;
 esac

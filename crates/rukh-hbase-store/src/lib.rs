@@ -14,11 +14,14 @@ mod cells;
 mod error;
 mod forget;
 mod ranges;
+mod steps;
 mod store;
 mod transactions;
 
 pub use cells::Row;
 pub use error::Error;
 pub use ranges::{Range, Rows};
+#[doc(hidden)]
+pub use steps::{Moment, observe_steps_for_test};
 pub use store::{HbaseStore, Options};
 pub use transactions::{Began, Settings, Transactions};

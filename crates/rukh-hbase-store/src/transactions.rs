@@ -1,6 +1,7 @@
 //! Sends what the machines of the protocol ask for, and waits where they wait.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -9,9 +10,11 @@ use rukh_commit::{
     Change, Commit, Lock, Outcome, Progress, Reply, Request, Resolve, Resolved, Time, TransactionId,
     must_resolve,
 };
-use rukh_hbase::{CellKind, CheckAndMutate, Client, Family, Get, LATEST, Mutation};
+use rukh_hbase::{CellKind, CheckAndMutate, Client, Family, Get, LATEST, Meter, Mutation};
 
 use crate::Error;
+
+use crate::steps::{self, Moment};
 
 use crate::cells::{self, CLOCK, CONTROL, DATA, NOW, Row, VERSION};
 
@@ -71,10 +74,7 @@ impl Transactions {
     /// Goes on with the clock of the namespace, which is made if there is none.
     pub async fn open(client: Client, settings: Settings) -> Result<Transactions, Error> {
         if !client.tables().await?.iter().any(|table| table == CLOCK) {
-            let family = Family {
-                name: DATA.to_string(),
-                attributes: Vec::new(),
-            };
+            let family = Family::new(DATA, &[]);
             match client.create_table(CLOCK, &[family], Vec::new()).await {
                 Err(error) if error.class() != Some("TableExistsException") => return Err(error.into()),
                 _ => {}
@@ -92,20 +92,21 @@ impl Transactions {
         Ok(transactions)
     }
 
+    /// Returns a clone whose requests are counted.
+    pub fn counted(&self, meter: Arc<Meter>) -> Transactions {
+        Transactions {
+            client: self.client.counted(meter),
+            settings: self.settings.clone(),
+        }
+    }
+
     /// Makes a table for rows that change in transactions.
     pub async fn create_table(&self, table: &str, split_keys: Vec<Bytes>) -> Result<(), Error> {
-        let family = |name: &str, attributes: &[(&str, &str)]| Family {
-            name: name.to_string(),
-            attributes: attributes
-                .iter()
-                .map(|(name, value)| (name.to_string(), value.to_string()))
-                .collect(),
-        };
         let families = [
             // What is not needed any more is removed by `forget`.
-            family(DATA, &[("VERSIONS", VERSIONS)]),
+            Family::new(DATA, &[("VERSIONS", VERSIONS)]),
             // Records and outcomes have lifetimes of their own, locks none.
-            family(CONTROL, &[("VERSIONS", VERSIONS)]),
+            Family::new(CONTROL, &[("VERSIONS", VERSIONS)]),
         ];
         Ok(self.client.create_table(table, &families, split_keys).await?)
     }
@@ -305,7 +306,10 @@ impl Transactions {
             let sent = open
                 .iter()
                 .map(|at| cells::row_request(&requests[*at], records_ms));
-            for (at, outcome) in open.iter().zip(self.client.batch(sent.collect()).await) {
+            steps::pass(requests, Moment::Before);
+            let answered = self.client.batch(sent.collect()).await;
+            steps::pass(requests, Moment::After);
+            for (at, outcome) in open.iter().zip(answered) {
                 match outcome {
                     Ok(done) => found[*at] = Some(cells::reply(&requests[*at], &done)?),
                     Err(rukh_hbase::Error::OutcomeUnknown { .. })

@@ -16,6 +16,7 @@
 //! | [`crash`]   | statements of a process that is killed, and their model                |
 //! | [`edge`]    | edge values of every type                                              |
 //! | [`seed`]    | random cases that can be replayed                                      |
+//! | [`place`]   | databases in memory or on an HBase                                     |
 //! | [`need`]    | tests that need something of the machine                               |
 //! | [`install`] | clients in other languages                                             |
 //! | [`served`]  | `rukh serve` in a process of its own, its memory and descriptors       |
@@ -27,6 +28,7 @@ pub mod install;
 pub mod load;
 pub mod need;
 pub mod paths;
+pub mod place;
 pub mod postgres;
 pub mod random;
 pub mod scripts;

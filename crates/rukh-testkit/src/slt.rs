@@ -25,6 +25,9 @@ use crate::postgres::{PostgresDatabase, PostgresError};
 use crate::table::Table;
 use crate::translate::Translator;
 
+/// What a file says that a store without files of this machine refuses or does not have.
+pub const OF_FILES: [&str; 4] = ["columnar", "COLUMNAR", "BACKUP", "CHECKPOINT"];
+
 /// Rukh as sqllogictest sees it.
 pub struct SltRukh {
     client: Client,

@@ -58,6 +58,86 @@ fn crash_leaves_every_acknowledged_statement_on_hbase() {
     }
 }
 
+/// Where a process ends that changes rows, by the names of the protocol.
+const STEPS: [&str; 5] = ["lock", "tick", "primary", "commit", "settle"];
+
+/// Where one ends that meets what another has left.
+const STEPS_AFTER: [&str; 4] = ["outcome", "rollback", "unlock", "commit"];
+
+/// A process ends itself before and after each step of a commit, the next one while it resolves what the first has left, and the one after
+/// that finds every acknowledged statement, and no half one.
+#[test]
+fn an_end_at_any_step_of_a_commit_on_hbase_leaves_it_whole_or_not_there() {
+    let Some(server) = fixture::Server::start() else {
+        return;
+    };
+    let kind = Kind::Rows;
+    let url = server.namespace("steps");
+    let path = Path::new(&url);
+    let case = Cases::from_environment("steps", 1)
+        .iter()
+        .next()
+        .expect("there is one case");
+    make_tables(&open(path, None).unwrap(), kind);
+    let mut random = StdRng::seed_from_u64(case.seed);
+    let (mut model, mut next) = (kind.model(), 0);
+    let (mut ends, mut ends_after) = (0, 0);
+    for round in 0..number("RUKH_STEP_ROUNDS").unwrap_or(1) {
+        for step in STEPS {
+            for moment in ["before", "after"] {
+                let at = format!("{step} {moment} {}", random.random_range(1..30));
+                let acknowledged = run_to_step(path, case.seed, next, kind, &at);
+                ends += 1;
+                let after = STEPS_AFTER[random.random_range(0..STEPS_AFTER.len())];
+                let side = ["before", "after"][random.random_range(0..2)];
+                ends_after += u64::from(read_to_step(path, kind, &format!("read {after} {side} 1")));
+                for number in next..acknowledged {
+                    model.apply(case.seed, number);
+                }
+                next = reopen_and_compare(path, case.seed, acknowledged, kind, model.as_mut())
+                    .unwrap_or_else(|error| {
+                        panic!("{}\nround {round}, {at}, {after} {side}: {error}", case.replay())
+                    });
+            }
+        }
+    }
+    println!("steps: {ends} ends in commits, {ends_after} in what resolves them, {next} statements");
+}
+
+/// Starts the child at statement `first`, which ends itself at a step; returns the number behind the last one acknowledged.
+fn run_to_step(path: &Path, seed: u64, first: u64, kind: Kind, at: &str) -> u64 {
+    let mut child = child(path, seed, first, kind)
+        .env("RUKH_CRASH_AT", at)
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut acknowledged = first;
+    // A step that never comes is a defect of this test.
+    for line in lines.map_while(Result::ok).take(400) {
+        acknowledged = acknowledged_by(&line).unwrap_or(acknowledged);
+    }
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), None, "{at}: the child was to end itself: {status}");
+    acknowledged
+}
+
+/// Starts a child that reads, and ends itself at a step if that comes; returns whether it has.
+fn read_to_step(path: &Path, kind: Kind, at: &str) -> bool {
+    let status = child(path, 0, 0, kind).env("RUKH_CRASH_AT", at).status().unwrap();
+    assert!(matches!(status.code(), None | Some(0)), "{at}: {status}");
+    status.code().is_none()
+}
+
+fn child(path: &Path, seed: u64, first: u64, kind: Kind) -> Command {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"));
+    child
+        .arg(path)
+        .args([seed.to_string(), first.to_string()])
+        .arg(kind.name())
+        .stdout(Stdio::piped());
+    child
+}
+
 /// Kills a process again and again that has so many tables and indexes in column families of their own.
 fn crash(kind: Kind, own_families: Option<usize>) {
     let directory = tempfile::tempdir().unwrap();
@@ -112,17 +192,11 @@ fn run_and_kill(
     own_families: Option<usize>,
     random: &mut StdRng,
 ) -> u64 {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rukh-crash-child"));
+    let mut child = child(path, seed, first, kind);
     if let Some(count) = own_families {
         child.env("RUKH_OWN_FAMILIES", count.to_string());
     }
-    let mut child = child
-        .arg(path)
-        .args([seed.to_string(), first.to_string()])
-        .arg(kind.name())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = child.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let commits = random.random_range(0..60);
     let mut acknowledged = first;

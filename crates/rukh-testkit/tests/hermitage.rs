@@ -9,32 +9,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use rukh::{Database, ErrorKind};
+use rukh::ErrorKind;
 use rukh_testkit::client::Client;
+use rukh_testkit::place;
 
 #[path = "../../../tests/hbase/fixture.rs"]
 mod fixture;
 
-/// The variable with the hosts of an HBase, on which all cases run then.
-const ON: &str = "RUKH_HERMITAGE_HBASE";
-
-/// How many databases were made.
-static WORLDS: AtomicU64 = AtomicU64::new(0);
-
 #[test]
 fn all_cases_hold_on_hbase() {
-    let server = match std::env::var_os(ON) {
-        None => fixture::Server::start(),
-        Some(_) => None,
-    };
-    let Some(server) = server else { return };
-    let mut cases = Command::new(std::env::current_exe().unwrap());
-    cases.args(["--skip", "all_cases_hold_on_hbase"]);
-    let ended = cases.env(ON, server.url.trim_end_matches("/default")).status();
-    assert!(ended.unwrap().success());
+    if let Some(server) = fixture::Server::start() {
+        place::run_again_on(&server.url, "all_cases_hold_on_hbase");
+    }
 }
 
 /// Three connections to one table of two rows: (1, 10) and (2, 20).
@@ -44,13 +30,7 @@ struct World {
 
 impl World {
     fn new(index: bool, general: bool) -> Self {
-        let database = match std::env::var(ON) {
-            Ok(hosts) => {
-                let number = WORLDS.fetch_add(1, Ordering::Relaxed);
-                Database::open(format!("{hosts}/world{number}")).unwrap()
-            }
-            Err(_) => Database::open_in_memory().unwrap(),
-        };
+        let database = place::database();
         let mut world = World {
             sessions: (0..4).map(|_| Client::new(&database)).collect(),
         };

@@ -7,7 +7,7 @@
 //! nothing is missing or dangling.
 //!
 //! Half of the cases run in memory, half on disk, where the database is closed and opened between
-//! rounds. Half of the rounds are one transaction, whose queries read what is not committed yet, and
+//! rounds; some run once more on an HBase, without what is columnar. Half of the rounds are one transaction, whose queries read what is not committed yet, and
 //! some of whose changes are undone.
 //!
 //! PostgreSQL holds a plain heap: uniqueness is checked when a statement is done, which is when
@@ -20,6 +20,7 @@ use rand::rngs::StdRng;
 use rukh::{Database, Value};
 use rukh_testkit::client::Client;
 use rukh_testkit::need;
+use rukh_testkit::place;
 use rukh_testkit::postgres::{self, PostgresDatabase, PostgresError};
 use rukh_testkit::random::{
     Change, Constant, Query, RandomIndex, RandomTable, SEQUENCE, SmallCase, query, row_of_texts, values,
@@ -30,8 +31,13 @@ use rukh_testkit::tokens::is_ordered;
 use rukh_testkit::translate::{Translator, with_hint};
 use tempfile::TempDir;
 
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
+
 /// Cases of a usual run.
 const CASES: u64 = 60;
+/// Cases on an HBase.
+const CASES_ON_HBASE: u64 = 6;
 /// Rounds of changes in a case.
 const ROUNDS: usize = 3;
 /// Changes in a round.
@@ -49,7 +55,11 @@ fn planned_queries_give_the_rows_of_full_scans_and_of_postgres() {
     };
     let failures_max = number("RUKH_FAILURES").unwrap_or(FAILURES_MAX);
     let mut failures: Vec<String> = Vec::new();
-    for case in Cases::from_environment("random", CASES).iter() {
+    let cases = match place::is_hbase() {
+        true => CASES_ON_HBASE,
+        false => CASES,
+    };
+    for case in Cases::from_environment("random", cases).iter() {
         if let Err(failure) = World::new(case, &mut postgres).and_then(|mut world| world.run()) {
             failures.push(format!("{}\n{failure}", case.replay()));
         }
@@ -65,6 +75,13 @@ fn planned_queries_give_the_rows_of_full_scans_and_of_postgres() {
     );
 }
 
+#[test]
+fn some_cases_hold_on_hbase() {
+    if let Some(server) = fixture::Server::start() {
+        place::run_again_on(&server.url, "some_cases_hold_on_hbase");
+    }
+}
+
 /// A table on both databases, and all that was done to it.
 struct World<'a> {
     random: StdRng,
@@ -72,11 +89,17 @@ struct World<'a> {
     /// Indexes made so far.
     indexes: Vec<RandomIndex>,
     rukh: Client,
-    /// Where the database is, if it is on disk.
-    directory: Option<TempDir>,
+    place: Place,
     postgres: &'a mut PostgresDatabase,
     translator: Translator,
     history: String,
+}
+
+/// Where the database is.
+enum Place {
+    Memory,
+    Directory(TempDir),
+    Namespace(String),
 }
 
 /// The outcome of a change.
@@ -91,13 +114,21 @@ enum Outcome {
 impl<'a> World<'a> {
     fn new(case: Case, postgres: &'a mut PostgresDatabase) -> Result<Self, String> {
         let mut random = case.random();
-        let table = RandomTable::draw(&mut random);
+        let mut table = RandomTable::draw(&mut random);
+        let place = match (place::namespace(), case.seed % 2) {
+            (Some(url), _) => Place::Namespace(url),
+            (None, 1) => Place::Directory(tempfile::tempdir().expect("a directory can be made")),
+            _ => Place::Memory,
+        };
+        if place::is_hbase() {
+            table.keep_in_rows();
+        }
         let mut world = World {
             random,
             table,
             indexes: Vec::new(),
             rukh: Client::in_memory(),
-            directory: (case.seed % 2 == 1).then(|| tempfile::tempdir().expect("a directory can be made")),
+            place,
             postgres,
             translator: Translator::new(),
             history: String::new(),
@@ -147,14 +178,15 @@ impl<'a> World<'a> {
         self.ask_all(&queries)
     }
 
-    /// Closes a database on disk and opens it again.
+    /// Closes a database that is not in memory and opens it again.
     fn reopen(&mut self) -> Result<(), String> {
-        let Some(directory) = &self.directory else {
-            return Ok(());
+        let path = match &self.place {
+            Place::Memory => return Ok(()),
+            Place::Directory(directory) => directory.path().join("db"),
+            Place::Namespace(url) => url.into(),
         };
         self.rukh = Client::in_memory();
-        let database =
-            Database::open(directory.path().join("db")).map_err(|error| self.failure(&error.to_string()))?;
+        let database = Database::open(path).map_err(|error| self.failure(&error.to_string()))?;
         self.rukh = Client::new(&database);
         Ok(())
     }

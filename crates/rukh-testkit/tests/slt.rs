@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rukh::{Database, Options};
 use rukh_testkit::client::Client;
-use rukh_testkit::slt::{SltPostgres, SltRukh, run_file, update_file};
+use rukh_testkit::slt::{OF_FILES, SltPostgres, SltRukh, run_file, update_file};
 use rukh_testkit::{need, paths, postgres};
 
 /// Runs each file, and fails with all that went wrong. `SLT` names a part of the paths to run.
@@ -64,9 +64,6 @@ const OF_ROWS: [&str; 8] = [
     "pg_",
     "TYPE ",
 ];
-
-/// What a file says that a store without files of this machine refuses or does not have.
-const OF_FILES: [&str; 4] = ["columnar", "COLUMNAR", "BACKUP", "CHECKPOINT"];
 
 #[test]
 fn files_hold_in_a_store_without_files() {

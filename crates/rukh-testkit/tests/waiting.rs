@@ -12,7 +12,11 @@ use std::time::Duration;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use rukh::{CancelHandle, Database, Error, ErrorKind};
 use rukh_testkit::client::{Client, Output};
+use rukh_testkit::place;
 use rukh_testkit::seed::{Case, Cases};
+
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
 
 /// How long a statement has no answer that waits.
 const MOMENT: Duration = Duration::from_millis(60);
@@ -106,9 +110,16 @@ fn first_column(output: &Output) -> Vec<String> {
         .collect()
 }
 
+#[test]
+fn all_cases_hold_on_hbase() {
+    if let Some(server) = fixture::Server::start() {
+        place::run_again_on(&server.url, "all_cases_hold_on_hbase");
+    }
+}
+
 /// A table of two rows, (1, 10) and (2, 20), and actors whose transactions wait.
 fn world<const N: usize>() -> (Database, [Actor; N]) {
-    let database = Database::open_in_memory().unwrap();
+    let database = place::database();
     let mut client = Client::new(&database);
     for sql in [
         "CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER, u INTEGER)",
@@ -367,7 +378,7 @@ fn nowait_fails_and_skip_locked_takes_others() {
 
 #[test]
 fn adds_to_a_counter_wait_for_no_one_but_changes() {
-    let database = Database::open_in_memory().unwrap();
+    let database = place::database();
     let mut client = Client::new(&database);
     client
         .run("CREATE TABLE t (id INTEGER PRIMARY KEY, n COUNTER)")
@@ -409,7 +420,7 @@ fn how_a_transaction_meets_others_is_a_setting_of_its_session() {
 
 #[test]
 fn a_history_shows_a_transaction_that_waited_whole() {
-    let database = Database::open_in_memory().unwrap();
+    let database = place::database();
     let mut client = Client::new(&database);
     client
         .run("CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER) VERSIONS 9")
@@ -452,7 +463,7 @@ fn money_is_neither_made_nor_lost() {
 
 fn money_stays(case: &Case) {
     let seed = case.seed;
-    let database = Database::open_in_memory().unwrap();
+    let database = place::database();
     let mut client = Client::new(&database);
     client
         .run("CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER)")

@@ -74,6 +74,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "rukh-catalog",
             "rukh-keys",
             "rukh-kv",
+            "rukh-hbase-store",
         ],
     ),
     (

@@ -90,6 +90,12 @@ impl RandomTable {
         table
     }
 
+    /// Makes nothing of it columnar.
+    pub fn keep_in_rows(&mut self) {
+        self.options = self.options.replace(" USING columnar", "");
+        self.indexes.retain(|index| !index.columnar);
+    }
+
     /// Returns the definition for Rukh.
     pub fn create_sql(&self) -> String {
         let columns = self.columns.iter().map(column_sql).collect::<Vec<_>>().join(", ");

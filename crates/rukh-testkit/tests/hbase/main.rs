@@ -1,4 +1,5 @@
-//! The files of `tests/slt` on a real HBase, which the test starts and ends, each in a namespace of its own.
+//! SQL on a real HBase, which each test starts and ends: the files of `tests/slt`, each in a namespace of its own, the engine's model
+//! ([`model`]), what statements take of servers, and servers that are away.
 //!
 //! Without `RUKH_HBASE_ALL` it is every third file. `SLT` names a part of the paths to run, and then all of these run.
 
@@ -7,13 +8,13 @@ use std::time::{Duration, Instant};
 use rukh::{Database, Options};
 use rukh_testkit::client::Client;
 use rukh_testkit::paths;
-use rukh_testkit::slt::{SltRukh, run_file};
+use rukh_testkit::slt::{OF_FILES, SltRukh, run_file};
 
-#[path = "../../../tests/hbase/fixture.rs"]
+#[path = "../../../rukh-engine/tests/support/mod.rs"]
+mod engine_support;
+#[path = "../../../../tests/hbase/fixture.rs"]
 mod fixture;
-
-/// What a file says that is refused on HBase.
-const OF_FILES: [&str; 4] = ["columnar", "COLUMNAR", "BACKUP", "CHECKPOINT"];
+mod model;
 
 /// While no server is there, statements fail within the time they may take, and name the host; then all goes on.
 #[test]
@@ -69,6 +70,76 @@ fn statements_fail_while_servers_are_away_and_sessions_go_on() {
     let mut client = Client::new(&database);
     assert_eq!(rows(&mut client).expect("it is there"), there);
     client.check("t").expect("it is whole");
+}
+
+/// EXPLAIN ANALYZE and SHOW LAST QUERY STATS say what a statement takes of servers, by itself and within a transaction.
+#[test]
+fn statements_say_what_they_take_of_servers() {
+    let Some(server) = fixture::Server::start() else {
+        return;
+    };
+    let options = Options {
+        auto_analyze: false,
+        ..Options::default()
+    };
+    let database = Database::open_with(server.namespace("counted"), options).expect("it is made");
+    let mut client = Client::new(&database);
+    let mut counted = |sql: &str| {
+        for statement in sql.split("; ") {
+            client.run(statement).expect(statement);
+        }
+        let stats = client.query("SHOW LAST QUERY STATS").expect("a query has run");
+        let value = |name: &str| {
+            let row = stats.rows.iter().find(|row| row[0].as_deref() == Some(name));
+            row.and_then(|row| row[1].as_deref()?.parse::<u64>().ok())
+        };
+        let names = ["requests", "regions", "bytes_sent", "bytes_received"];
+        names.map(|name| value(name).unwrap_or(0))
+    };
+    counted("CREATE TABLE t (id INT PRIMARY KEY, v INT, w TEXT); CREATE INDEX ON t (v); SELECT 1");
+    let [requests, ..] = counted("SELECT 1");
+    assert_eq!(requests, 0);
+    let [requests, _, sent, _] =
+        counted("INSERT INTO t SELECT n, n % 100, repeat('x', 500) FROM generate_series(1, 2000) n");
+    assert!(requests >= 4 && sent > 2000 * 500, "{requests} {sent}");
+    let point = "SELECT * FROM t WHERE id = 7";
+    let [requests, regions, sent, received] = counted(point);
+    assert_eq!((requests, regions), (1, 1));
+    assert!(
+        (1..1000).contains(&sent) && (500..1500).contains(&received),
+        "{sent} {received}"
+    );
+    let [all, _, _, received] = counted("SELECT sum(length(w)) FROM t");
+    assert!(all > 1 && received > 2000 * 500, "{all} {received}");
+    // Locks, the clock, the primary, and the end of locks.
+    for write in [
+        "UPSERT INTO t VALUES (1, 1, 'y')",
+        "INSERT INTO t VALUES (3000, 1, 'y')",
+    ] {
+        let [requests, ..] = counted(write);
+        assert!((4..10).contains(&requests), "{write}: {requests}");
+    }
+    // Each statement of a transaction counts its own.
+    counted("BEGIN; SELECT count(*) FROM t");
+    assert_eq!(counted(point)[..2], [1, 1]);
+    assert_eq!(counted(point)[..2], [1, 1]);
+    assert!(
+        counted("UPDATE t SET v = 5 WHERE id = 7")[0] < 4,
+        "nothing is committed"
+    );
+    counted("COMMIT; SELECT 1");
+    let plan = client
+        .query("EXPLAIN ANALYZE SELECT w FROM t WHERE v = 7")
+        .expect("it is explained");
+    let lines: Vec<&str> = plan.rows.iter().filter_map(|row| row[0].as_deref()).collect();
+    let network = lines
+        .iter()
+        .find(|line| line.starts_with("network "))
+        .expect("it is said");
+    assert!(
+        network.contains(" requests, ") && network.ends_with(" received"),
+        "{network}"
+    );
 }
 
 #[test]
