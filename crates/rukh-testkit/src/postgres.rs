@@ -39,6 +39,7 @@ pub struct PostgresServer {
 /// A database of a private server, and the one connection to it.
 pub struct PostgresDatabase {
     client: Client,
+    name: String,
 }
 
 /// An error of PostgreSQL, as far as tests compare it.
@@ -72,6 +73,7 @@ pub fn database() -> Result<PostgresDatabase, String> {
         .map_err(|error| error.to_string())?;
     Ok(PostgresDatabase {
         client: server.connect(&name)?,
+        name,
     })
 }
 
@@ -164,6 +166,14 @@ impl PostgresServer {
 }
 
 impl PostgresDatabase {
+    /// Makes another connection to the same database.
+    pub fn another(&self) -> Result<PostgresDatabase, String> {
+        Ok(PostgresDatabase {
+            client: server()?.connect(&self.name)?,
+            name: self.name.clone(),
+        })
+    }
+
     /// Returns the connection itself.
     pub fn into_client(self) -> Client {
         self.client

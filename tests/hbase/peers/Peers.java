@@ -56,8 +56,9 @@ public class Peers {
         return (int) ((sensor * TIMES + time) % 2000);
     }
 
-    static double value(long sensor, long time) {
-        return sensor * 0.5 + time;
+    /** Each run writes other values: what is there already need not be written. */
+    static double value(long sensor, long time, int nth) {
+        return sensor * 0.5 + time + nth;
     }
 
     static String note(long sensor, long time) {
@@ -102,16 +103,16 @@ public class Peers {
         return ByteBuffer.allocate(20).putInt(site).putLong(time).putLong(sensor).array();
     }
 
-    static Put row(long sensor, long time) {
+    static Put row(long sensor, long time, int nth) {
         return new Put(key(sensor, time))
             .addColumn(D, SITE, Bytes.toBytes(site(sensor, time)))
-            .addColumn(D, V, Bytes.toBytes(value(sensor, time)))
+            .addColumn(D, V, Bytes.toBytes(value(sensor, time, nth)))
             .addColumn(D, NOTE, Bytes.toBytes(note(sensor, time)));
     }
 
-    static Put entry(long sensor, long time) {
+    static Put entry(long sensor, long time, int nth) {
         return new Put(indexKey(site(sensor, time), time, sensor))
-            .addColumn(D, V, Bytes.toBytes(value(sensor, time)));
+            .addColumn(D, V, Bytes.toBytes(value(sensor, time, nth)));
     }
 
     static int count(Table table, Scan scan) throws Exception {
@@ -143,8 +144,8 @@ public class Peers {
                 List<Put> entries = new ArrayList<>();
                 for (int at = 0; at < 1000; at++) {
                     int number = (nth % (rows / 1000)) * 1000 + at;
-                    puts.add(row(number / TIMES, number % TIMES));
-                    entries.add(entry(number / TIMES, number % TIMES));
+                    puts.add(row(number / TIMES, number % TIMES, nth));
+                    entries.add(entry(number / TIMES, number % TIMES, nth));
                 }
                 table.put(puts);
                 index.put(entries);
@@ -154,8 +155,8 @@ public class Peers {
             admin.flush(index.getName());
             measure("one upsert", 200, nth -> {
                 int sensor = spread(nth, sensors());
-                table.put(row(sensor, nth % TIMES));
-                index.put(entry(sensor, nth % TIMES));
+                table.put(row(sensor, nth % TIMES, nth + 5000));
+                index.put(entry(sensor, nth % TIMES, nth + 5000));
                 return 1;
             });
             measure("point", 400, nth ->
@@ -210,11 +211,11 @@ public class Peers {
         return found;
     }
 
-    static void bind(PreparedStatement upsert, long sensor, long time) throws Exception {
+    static void bind(PreparedStatement upsert, long sensor, long time, int nth) throws Exception {
         upsert.setLong(1, sensor);
         upsert.setLong(2, time);
         upsert.setInt(3, site(sensor, time));
-        upsert.setDouble(4, value(sensor, time));
+        upsert.setDouble(4, value(sensor, time, nth));
         upsert.setString(5, note(sensor, time));
         upsert.executeUpdate();
     }
@@ -231,7 +232,7 @@ public class Peers {
             measure("batch of 1,000 upserts", Math.max(1, rows / 1000), nth -> {
                 for (int at = 0; at < 1000; at++) {
                     int number = (nth % (rows / 1000)) * 1000 + at;
-                    bind(upsert, number / TIMES, number % TIMES);
+                    bind(upsert, number / TIMES, number % TIMES, nth);
                 }
                 connection.commit();
                 return 1000;
@@ -242,7 +243,7 @@ public class Peers {
                 admin.flush(TableName.valueOf("READINGS_SITE"));
             }
             measure("one upsert", 200, nth -> {
-                bind(upsert, spread(nth, sensors()), nth % TIMES);
+                bind(upsert, spread(nth, sensors()), nth % TIMES, nth + 5000);
                 connection.commit();
                 return 1;
             });

@@ -19,7 +19,7 @@ use crate::forms::maintain::{Maintainer, RowChange};
 use crate::forms::statistics::Growth;
 use crate::forms::stored;
 use crate::reading::snapshot::Snapshot;
-use crate::state::commits::{Commits, Touch, wanted_locks};
+use crate::state::commits::{Commits, RowLock, Touch, wanted_locks};
 use crate::state::lock::WriterGuard;
 use crate::state::row_locks::StatementLocks;
 use crate::state::shared::Inner;
@@ -57,6 +57,8 @@ pub struct Write {
     pub(crate) tables: BTreeMap<TableId, PendingTable>,
     /// What is done to rows that are not read, after all else.
     merges: BTreeMap<TableId, add::PendingMerges>,
+    /// Rows that are to be as they were read.
+    locked: Vec<Touch>,
     bytes: u64,
     bytes_max: u64,
     pub(crate) target: Target,
@@ -83,6 +85,7 @@ impl Write {
             snapshot,
             tables: BTreeMap::new(),
             merges: BTreeMap::new(),
+            locked: Vec::new(),
             bytes: 0,
             bytes_max,
             target,
@@ -181,6 +184,15 @@ impl Write {
         let codec = self.snapshot.definitions.codec(table.id)?;
         codec.check_key(row)?;
         row_key(codec, row)
+    }
+
+    /// Locks a stored row that decides what the statement does and is not changed: if another changes it first, the commit
+    /// is in conflict with that as if it had changed it, too.
+    pub fn lock_row(&mut self, table: &Table, row: &[Datum]) -> Result<(), EngineError> {
+        let key = self.row_key(table, row)?;
+        let commits = &self.inner.commits;
+        self.locked.push(commits.locked(table.id, &key, RowLock::Update));
+        Ok(())
     }
 
     /// Whether the statement has changed, moved or removed a row, or put one where it is.
@@ -366,6 +378,9 @@ impl Write {
             if watched {
                 touch(commits, &maintainer, &changes, &entries, &mut touched);
             }
+        }
+        if watched {
+            touched.append(&mut self.locked);
         }
         self.stage_merges(&mut batch, commits, &mut touched, &mut grown)?;
         changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));

@@ -88,6 +88,7 @@ impl HbaseStore {
             writer: Mutex::default(),
             lease,
             sizes: Sizes::default(),
+            region_starts: Mutex::default(),
             is_undecided: AtomicBool::new(false),
             lost_answers: AtomicU32::new(0),
         });

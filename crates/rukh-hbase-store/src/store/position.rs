@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use rukh_commit::Time;
@@ -35,7 +36,14 @@ pub(super) struct RowsPosition {
     rows: Option<Rows>,
     /// Where the ranges begin that are too many for that scan.
     left: Option<Bytes>,
-    error: Option<Error>,
+    cancel: Option<Arc<AtomicBool>>,
+    ended: Option<Ended>,
+}
+
+/// Why there are no more rows, before the end.
+enum Ended {
+    Failed(Error),
+    Cancelled,
 }
 
 impl RowsPosition {
@@ -70,7 +78,8 @@ impl RowsPosition {
             chunk: VecDeque::new(),
             rows: None,
             left: None,
-            error: None,
+            cancel: spec.cancel.clone(),
+            ended: None,
         }
     }
 
@@ -119,10 +128,17 @@ impl RowsPosition {
     /// Gets the next chunk.
     fn fill(&mut self) {
         while let Some(mut rows) = self.rows.take() {
-            let (rows, chunk) = self.shared.runtime.wait(async move {
-                let chunk = rows.next_chunk().await;
-                (rows, chunk)
-            });
+            let came = self
+                .shared
+                .runtime
+                .wait_unless(self.cancel.as_deref(), async move {
+                    let chunk = rows.next_chunk().await;
+                    (rows, chunk)
+                });
+            let Some((rows, chunk)) = came else {
+                self.ended = Some(Ended::Cancelled);
+                return;
+            };
             match chunk {
                 Ok(chunk) if chunk.is_empty() => {
                     if let Some(left) = self.left.take() {
@@ -134,7 +150,7 @@ impl RowsPosition {
                     self.rows = Some(rows);
                     return;
                 }
-                Err(error) => self.error = Some(error),
+                Err(error) => self.ended = Some(Ended::Failed(error)),
             }
         }
     }
@@ -193,8 +209,9 @@ impl Position for RowsPosition {
     }
 
     fn status(&self) -> Result<(), KvError> {
-        match &self.error {
-            Some(error) => Err(failed("read", error.clone())),
+        match &self.ended {
+            Some(Ended::Failed(error)) => Err(failed("read", error.clone())),
+            Some(Ended::Cancelled) => Err(KvError::Cancelled),
             None => Ok(()),
         }
     }

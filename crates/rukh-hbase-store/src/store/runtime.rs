@@ -1,12 +1,16 @@
 //! Requests run on threads of the store's own; callers wait for them, also those that are tasks of another runtime.
 
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use rukh_kv::KvError;
 
 use super::keys::failed;
 use crate::Error;
+
+/// How often a caller that waits looks whether its statement is cancelled.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The threads on which requests run.
 pub(crate) struct Runtime(Option<tokio::runtime::Runtime>);
@@ -35,6 +39,34 @@ impl Runtime {
         receiver
             .recv()
             .expect("the task sends, and its runtime outlives it")
+    }
+
+    /// Runs a task, and waits for it until a statement is cancelled; nothing then, and the task ends where it is.
+    pub(crate) fn wait_unless<T: Send + 'static>(
+        &self,
+        cancel: Option<&AtomicBool>,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let Some(cancel) = cancel else {
+            return Some(self.wait(task));
+        };
+        let (sender, receiver) = sync_channel(1);
+        let running = self.0.as_ref().map(|runtime| {
+            runtime.spawn(async move {
+                let _ = sender.send(task.await);
+            })
+        });
+        while !cancel.load(Ordering::Relaxed) {
+            match receiver.recv_timeout(LOOK) {
+                Ok(done) => return Some(done),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if let Some(running) = running {
+            running.abort();
+        }
+        None
     }
 
     /// Runs a task, and waits for it for a limited time.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) writer: Mutex<Writer>,
     pub(super) lease: Lease,
     pub(super) sizes: Sizes,
+    /// Where regions begin, and when that was looked up.
+    pub(super) region_starts: Mutex<Option<(Instant, Arc<[Bytes]>)>>,
     /// Whether the writer has a batch that is not decided.
     pub(super) is_undecided: AtomicBool,
     /// So many commits will seem to have had no answer, for tests.
@@ -60,12 +62,17 @@ pub(super) struct Writer {
 impl Shared {
     /// Fails where the store may not be read or written any more.
     pub(super) fn check_open(&self) -> Result<(), KvError> {
+        self.check_open_unless(None)
+    }
+
+    /// The same for a statement that may be cancelled.
+    pub(super) fn check_open_unless(&self, cancel: Option<&AtomicBool>) -> Result<(), KvError> {
         if self.is_closed() {
             return Err(KvError::Closed);
         }
         match self.lease.is_fresh() {
             true => Ok(()),
-            false => self.renew(),
+            false => self.renew(cancel),
         }
     }
 
@@ -74,13 +81,14 @@ impl Shared {
     }
 
     /// Prolongs the lease.
-    pub(super) fn renew(&self) -> Result<(), KvError> {
+    pub(super) fn renew(&self, cancel: Option<&AtomicBool>) -> Result<(), KvError> {
         let (lease, transactions) = (self.lease.clone(), self.transactions.clone());
-        let renewed = self.runtime.wait(async move { lease.renew(&transactions).await });
-        match renewed {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.taken_over()),
-            Err(error) => Err(failed("reach the database", error)),
+        let renewal = async move { lease.renew(&transactions).await };
+        match self.runtime.wait_unless(cancel, renewal) {
+            Some(Ok(true)) => Ok(()),
+            Some(Ok(false)) => Err(self.taken_over()),
+            Some(Err(error)) => Err(failed("reach the database", error)),
+            None => Err(KvError::Cancelled),
         }
     }
 

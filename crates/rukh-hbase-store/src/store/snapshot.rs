@@ -1,6 +1,7 @@
 //! Reading at a time.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rukh_hbase::Meter;
 use rukh_keys::KeyRange;
@@ -46,9 +47,9 @@ impl HbaseSnapshot {
     }
 
     /// Returns what it shows. What was taken before the store was closed can still be read.
-    fn state(&self) -> Result<State, KvError> {
+    fn state(&self, cancel: Option<&AtomicBool>) -> Result<State, KvError> {
         if !self.shared.is_closed() {
-            self.shared.check_open()?;
+            self.shared.check_open_unless(cancel)?;
         }
         let state = match &self.shows {
             Shows::Now => self.shared.state_now()?,
@@ -91,7 +92,7 @@ impl KvSnapshot for HbaseSnapshot {
     }
 
     fn multi_get(&self, table: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, KvError> {
-        let state = self.state()?;
+        let state = self.state(None)?;
         let id = HbaseSnapshot::id(&state, table)?;
         let mut values = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS_TOGETHER) {
@@ -106,7 +107,7 @@ impl KvSnapshot for HbaseSnapshot {
     }
 
     fn scan(&self, table: &str, spec: ScanSpec) -> Result<Box<dyn KvCursor>, KvError> {
-        let state = self.state()?;
+        let state = self.state(spec.cancel.as_deref())?;
         let id = HbaseSnapshot::id(&state, table)?;
         let ranges = KeyRange::merge(spec.ranges.clone());
         let position = RowsPosition::new(

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rukh_commit::Change;
@@ -19,6 +19,9 @@ use crate::{Error, Range, Transactions};
 
 /// Rows that a table is looked at for an estimate.
 const SAMPLE_ROWS: u64 = 10_000;
+
+/// How long it is known where regions begin.
+const REGIONS_KEPT: Duration = Duration::from_secs(10);
 
 /// Rows of a dropped table that are removed together.
 const TOGETHER: usize = 1000;
@@ -59,7 +62,7 @@ impl Upkeep {
 impl Shared {
     /// Does what is due. What fails is done the next time; readers and writers see for themselves that the lease is old.
     fn look_after(&self, forgotten: &mut Instant) {
-        if self.renew().is_err() {
+        if self.renew(None).is_err() {
             return;
         }
         // A writer does the same.
@@ -121,19 +124,31 @@ impl Shared {
         range: &KeyRange,
         parts: usize,
     ) -> Result<Vec<Vec<u8>>, KvError> {
-        self.check_open()?;
-        let client = self.transactions.client().clone();
-        let regions = self.runtime.wait(async move { client.regions(ROWS).await });
-        let regions = regions.map_err(|error| failed("look up regions", error.into()))?;
-        let starts = regions
+        let starts = self.region_starts()?;
+        let starts = starts
             .iter()
-            .filter_map(|region| region.start.strip_prefix(&table.to_be_bytes()[..]));
+            .filter_map(|start| start.strip_prefix(&table.to_be_bytes()[..]));
         let inside: Vec<&[u8]> = starts
             .filter(|start| *start > range.start.as_slice() && range.contains(start))
             .collect();
         let wanted = parts.saturating_sub(1).min(inside.len());
         let nth = |part: usize| inside[part * inside.len() / wanted].to_vec();
         Ok((0..wanted).map(nth).collect())
+    }
+
+    /// Returns where regions begin, as it was a few seconds ago at most: it decides how a scan is cut, not what it gives.
+    fn region_starts(&self) -> Result<Arc<[Bytes]>, KvError> {
+        self.check_open()?;
+        let known = self.region_starts.lock().clone();
+        if let Some((_, starts)) = known.filter(|(looked, _)| looked.elapsed() < REGIONS_KEPT) {
+            return Ok(starts);
+        }
+        let client = self.transactions.client().clone();
+        let regions = self.runtime.wait(async move { client.regions(ROWS).await });
+        let regions = regions.map_err(|error| failed("look up regions", error.into()))?;
+        let starts: Arc<[Bytes]> = regions.into_iter().map(|region| region.start).collect();
+        *self.region_starts.lock() = Some((Instant::now(), Arc::clone(&starts)));
+        Ok(starts)
     }
 
     /// Counts the keys of a table up to what a sample has, and keeps the number.

@@ -3,6 +3,7 @@
 //!
 //! Without `RUKH_HBASE_ALL` it is every third file. `SLT` names a part of the paths to run, and then all of these run.
 
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use rukh::{Database, Options};
@@ -53,6 +54,23 @@ fn statements_fail_while_servers_are_away_and_sessions_go_on() {
         assert!(names_host, "{sql}: {message}");
         assert!(begun.elapsed() < patience * 8, "{sql}: {:?}", begun.elapsed());
     }
+    // A read that is cancelled does not wait for servers.
+    let cancel = client.connection().cancel_handle();
+    let (ended, ends) = std::sync::mpsc::channel::<()>();
+    let canceller = std::thread::spawn(move || {
+        while ends.recv_timeout(Duration::from_millis(300)) == Err(RecvTimeoutError::Timeout) {
+            cancel.cancel();
+        }
+    });
+    let begun = Instant::now();
+    let error = client
+        .run("SELECT count(*) FROM t WHERE v > 3")
+        .expect_err("it is cancelled");
+    assert_eq!(error.sqlstate, "57014", "{error}");
+    assert!(begun.elapsed() < patience, "{:?}", begun.elapsed());
+    drop(ended);
+    canceller.join().expect("it does not panic");
+    let mut run = |sql: &str| client.run(sql).map(|output| output.count());
     server.start_again();
     let begun = Instant::now();
     while let Err(error) = run("INSERT INTO t VALUES (102, 2)") {

@@ -144,7 +144,7 @@ impl<'a> Resolver<'a> {
     fn changes(
         &self,
         session: &mut Session,
-        write: &Write,
+        write: &mut Write,
         pairs: Vec<Pair>,
     ) -> Result<(Vec<usize>, Vec<(Row, Row)>), SqlError> {
         if pairs.is_empty() {
@@ -170,7 +170,12 @@ impl<'a> Resolver<'a> {
         }
         let (mut places, mut changes) = (Vec::new(), Vec::new());
         let mut changed = HashSet::new();
-        for (nth, pair) in pairs.into_iter().enumerate().filter(|(nth, _)| is_chosen[*nth]) {
+        for (nth, pair) in pairs.into_iter().enumerate() {
+            if !is_chosen[nth] {
+                // As in PostgreSQL the row is locked before WHERE is evaluated: another may be about to make it hold.
+                write.lock_row(&self.table, &pair.old)?;
+                continue;
+            }
             if !changed.insert(write.row_key(&self.table, &pair.old)?) {
                 return Err(second_time());
             }

@@ -1,9 +1,11 @@
 //! The works on Rukh, in process, as `Peers.java` has them.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use rukh::{Connection, Database, Options, Statement, Value};
+use rukh_hbase_store::{Moment, observe_steps_for_test};
 
 use crate::{Failure, Measured, WORKS};
 
@@ -16,8 +18,33 @@ struct Works {
     measured: BTreeMap<String, Measured>,
 }
 
-/// Writes the rows to an empty database at a URL, and runs all works.
+/// What the steps of commits have taken: when the last one began, and how often each was and for how long.
+static STEPS: Mutex<(Option<Instant>, BTreeMap<&str, (u32, Duration)>)> = Mutex::new((None, BTreeMap::new()));
+
+fn note_step(step: &'static str, moment: Moment) {
+    let mut steps = STEPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match (moment, steps.0.take()) {
+        (Moment::Before, _) => steps.0 = Some(Instant::now()),
+        (Moment::After, Some(begun)) => {
+            let (count, time) = steps.1.entry(step).or_default();
+            *count += 1;
+            *time += begun.elapsed();
+        }
+        (Moment::After, None) => {}
+    }
+}
+
+/// Says how long the steps of commits took in the mean, since the last call.
+fn steps() -> String {
+    let mut steps = STEPS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let all = std::mem::take(&mut steps.1).into_iter();
+    let texts = all.map(|(step, (count, time))| format!("{step} {} us", (time / count).as_micros()));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the rows to an empty database at a URL, and runs all works; says what commits consist of.
 pub(crate) fn measure(url: &str, rows: u64) -> Result<BTreeMap<String, Measured>, Failure> {
+    observe_steps_for_test(Box::new(note_step));
     let options = Options {
         auto_analyze: false,
         ..Options::default()
@@ -37,12 +64,13 @@ fn spread(nth: u64, range: u64) -> u64 {
     nth * 7919 % range
 }
 
-fn values(sensor: u64, time: u64) -> Vec<Value> {
+/// Each run writes other values: what is there already need not be written.
+fn values(sensor: u64, time: u64, nth: u64) -> Vec<Value> {
     vec![
         Value::from(sensor as i64),
         Value::from(time as i64),
         Value::from(((sensor * TIMES + time) % 2000) as i32),
-        Value::from(sensor as f64 * 0.5 + time as f64),
+        Value::from(sensor as f64 * 0.5 + (time + nth) as f64),
         Value::from(format!("reading {time} of sensor {sensor}")),
     ]
 }
@@ -65,18 +93,21 @@ impl Works {
                 let number = nth % (rows / 1000) * 1000 + at;
                 works
                     .connection
-                    .execute_prepared(&upsert, &values(number / TIMES, number % TIMES))?;
+                    .execute_prepared(&upsert, &values(number / TIMES, number % TIMES, nth))?;
             }
             works.connection.execute("COMMIT")?;
             Ok(1000)
         })?;
+        println!("steps of a batch: {}", steps());
         self.connection.execute("ANALYZE readings")?;
+        steps();
         self.connection.execute("COMPACT TABLE readings")?;
         self.measure(1, 200, |works, nth| {
-            let row = values(spread(nth, sensors), nth % TIMES);
+            let row = values(spread(nth, sensors), nth % TIMES, nth + 5000);
             works.connection.execute_prepared(&upsert, &row)?;
             Ok(1)
         })?;
+        println!("steps of an upsert: {}", steps());
         let two = |nth: u64| {
             vec![
                 Value::from(spread(nth, sensors) as i64),
