@@ -98,7 +98,7 @@ pub enum Action {
     },
     /// Import files into a table: CSV, JSON lines, Parquet, Arrow IPC
     ///
-    /// All files become visible at once, or none does. With --journal each file is all or nothing by
+    /// All files become visible at once, or none does; on HBase, ten thousand rows at a time. With --journal each file is all or nothing by
     /// itself, and the same command goes on where it was interrupted.
     Import(ImportArguments),
     /// Export a table or a query: CSV, JSON lines, Parquet, Arrow IPC

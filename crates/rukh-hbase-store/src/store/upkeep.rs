@@ -20,7 +20,7 @@ use crate::{Error, Range, Transactions};
 /// Rows that a table is looked at for an estimate.
 const SAMPLE_ROWS: u64 = 10_000;
 
-/// How long it is known where regions begin.
+/// How old what is known of regions gets, about.
 const REGIONS_KEPT: Duration = Duration::from_secs(10);
 
 /// Rows of a dropped table that are removed together.
@@ -68,6 +68,10 @@ impl Shared {
         // A writer does the same.
         if let Some(mut writer) = self.writer.try_lock() {
             let _ = self.refresh(&mut writer);
+        }
+        let looked_up = self.region_starts.lock().as_ref().map(|(at, _)| *at);
+        if looked_up.is_some_and(|at| at.elapsed() > REGIONS_KEPT) {
+            let _ = self.look_up_regions();
         }
         if forgotten.elapsed() > self.transactions.settings().records {
             *forgotten = Instant::now();
@@ -136,13 +140,17 @@ impl Shared {
         Ok((0..wanted).map(nth).collect())
     }
 
-    /// Returns where regions begin, as it was a few seconds ago at most: it decides how a scan is cut, not what it gives.
+    /// Returns where regions begin, as it was some seconds ago: it decides how a scan is cut, not what it gives.
     fn region_starts(&self) -> Result<Arc<[Bytes]>, KvError> {
-        self.check_open()?;
         let known = self.region_starts.lock().clone();
-        if let Some((_, starts)) = known.filter(|(looked, _)| looked.elapsed() < REGIONS_KEPT) {
-            return Ok(starts);
+        match known {
+            Some((_, starts)) => Ok(starts),
+            None => self.look_up_regions(),
         }
+    }
+
+    fn look_up_regions(&self) -> Result<Arc<[Bytes]>, KvError> {
+        self.check_open()?;
         let client = self.transactions.client().clone();
         let regions = self.runtime.wait(async move { client.regions(ROWS).await });
         let regions = regions.map_err(|error| failed("look up regions", error.into()))?;
