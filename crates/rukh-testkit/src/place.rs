@@ -49,6 +49,11 @@ pub fn run_again_on(url: &str, this: &str) {
     assert!(ended.success(), "tests fail on HBase");
 }
 
+/// Whether hundreds of thousands of rows are to be loaded: on an HBase where `RUKH_HBASE_ALL` is set.
+pub fn takes_large_loads() -> bool {
+    !is_hbase() || std::env::var_os("RUKH_HBASE_ALL").is_some()
+}
+
 /// Whether this process runs by [`run_again_on`].
 pub fn is_hbase() -> bool {
     std::env::var_os(HOSTS).is_some()

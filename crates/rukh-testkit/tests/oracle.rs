@@ -11,7 +11,10 @@ use rukh_testkit::postgres::{self, PostgresDatabase};
 use rukh_testkit::scripts::{SELF_CONTAINED, ScriptStatement, StatementKind, WITH_DATA, statements};
 use rukh_testkit::tokens::is_ordered;
 use rukh_testkit::translate::{Translator, with_hint};
-use rukh_testkit::{load, need, paths};
+use rukh_testkit::{load, need, paths, place};
+
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
 
 /// The two databases that run one script.
 struct Pair {
@@ -104,7 +107,8 @@ fn check_script(name: &str) {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    let database = Database::open(directory.path().join("db")).unwrap();
+    let path = place::namespace().map_or_else(|| directory.path().join("db"), Into::into);
+    let database = Database::open(path).unwrap();
     let mut pair = Pair {
         rukh: Client::new(&database),
         postgres,
@@ -135,8 +139,15 @@ fn check_script_with_data(name: &str) {
         .find(|(script, _)| *script == name)
         .expect("a script with data")
         .1;
-    if need::or_skip(name, need::data_set(file)).is_some() {
+    if place::takes_large_loads() && need::or_skip(name, need::data_set(file)).is_some() {
         check_script(name);
+    }
+}
+
+#[test]
+fn scripts_give_the_rows_of_postgres_on_hbase() {
+    if let Some(server) = fixture::Server::start() {
+        place::run_again_on(&server.url, "on_hbase");
     }
 }
 

@@ -8,11 +8,14 @@ use std::fmt::Write;
 
 use rukh_testkit::client::Client;
 use rukh_testkit::scripts::{SELF_CONTAINED, StatementKind, WITH_DATA, statements};
-use rukh_testkit::{need, paths};
+use rukh_testkit::{need, paths, place};
+
+#[path = "../../../tests/hbase/fixture.rs"]
+mod fixture;
 
 /// Runs a script and returns each of its queries with its plan.
 fn plans(name: &str) -> String {
-    let mut client = Client::in_memory();
+    let mut client = Client::new(&place::database());
     let mut plans = String::new();
     for statement in statements(&paths::read_script(name)) {
         if statement.kind == StatementKind::Query {
@@ -47,6 +50,13 @@ fn check(name: &str) {
 }
 
 #[test]
+fn plans_are_the_same_on_hbase() {
+    if let Some(server) = fixture::Server::start() {
+        place::run_again_on(&server.url, "plans_are_the_same_on_hbase");
+    }
+}
+
+#[test]
 fn plans_of_scenarios() {
     let failed: Vec<&str> = SELF_CONTAINED
         .into_iter()
@@ -58,7 +68,7 @@ fn plans_of_scenarios() {
 #[test]
 fn plans_of_data_sets() {
     for (name, file) in WITH_DATA {
-        if need::or_skip(name, need::data_set(file)).is_some() {
+        if place::takes_large_loads() && need::or_skip(name, need::data_set(file)).is_some() {
             check(name);
         }
     }

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::transcript::Place;
 
+#[path = "../../../../tests/hbase/fixture.rs"]
+mod fixture;
+
 /// A statement of README and what stands below it.
 struct Example {
     statement: String,
@@ -12,6 +15,18 @@ struct Example {
 
 #[test]
 fn readme_shows_what_is_printed() {
+    shows_what_is_printed("db");
+}
+
+#[test]
+fn readme_shows_what_is_printed_on_hbase() {
+    if let Some(server) = fixture::Server::start() {
+        shows_what_is_printed(&server.namespace("readme"));
+    }
+}
+
+/// Runs what README shows on a database that is not there yet.
+fn shows_what_is_printed(database: &str) {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = std::fs::read_to_string(readme).expect("there is a README");
     let place = Place::empty();
@@ -19,13 +34,13 @@ fn readme_shows_what_is_printed() {
     // What asks for fetched data is shown by `sql/weather.sql`, and prints times.
     for block in blocks(&readme).filter(|block| !block.contains("FROM weather")) {
         if block.starts_with("logs/") {
-            let dump = place.run(&["dump", "db"], "");
+            let dump = place.run(&["dump", database], "");
             let stored = stream(&dump, "stdout").lines();
             let stored: Vec<&str> = stored.filter(|line| !line.starts_with("catalog/")).collect();
             assert_eq!(stored, block.lines().collect::<Vec<_>>());
         }
         for example in examples(block) {
-            let run = place.run(&["db", "-c", &example.statement], "");
+            let run = place.run(&[database, "-c", &example.statement], "");
             let printed = match stream(&run, "stdout") {
                 "" => stream(&run, "stderr"),
                 rows => rows,

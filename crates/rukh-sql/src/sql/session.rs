@@ -510,7 +510,7 @@ impl Session {
         };
         let mut traffic = read - before;
         traffic += commit;
-        self.ran_point(QueryStats {
+        self.last_stats = Some(QueryStats {
             path: RunPath::Direct,
             counters: ScanCounters::default(),
             traffic,
