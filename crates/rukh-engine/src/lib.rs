@@ -98,9 +98,9 @@ pub use reading::scan::{ColumnarCursor, EntryFilter, PointReader, RowCursor, Row
 pub use reading::snapshot::Snapshot;
 pub use rukh_keys::ScanCounters;
 pub use state::builds::{BuildPhase, BuildProgress};
-pub use state::commits::RowLock;
 pub use state::row_locks::{Patience, StatementLocks};
 pub use state::shared::Engine;
+pub use state::touches::RowLock;
 pub use storage::clock::TimeSource;
 pub use writing::conflict::Obstacle;
 pub use writing::pending::OnConflict;

@@ -28,8 +28,8 @@ mod support;
 use rukh_engine::CounterMerge;
 use rukh_kv::forward_store;
 use rukh_kv::{
-    Durability, KvError, KvStore, LoadFile, LocalFiles, Purge, RocksOptions, RocksStore, SortedWriter,
-    TableName, TableOptions, Traffic, WriteBatch,
+    Commit, CommitOrder, Committed, Durability, KvError, KvStore, LoadFile, LocalFiles, Purge, RocksOptions,
+    RocksStore, SingleWriter, SortedWriter, TableName, TableOptions, Traffic, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,6 +72,7 @@ impl Points {
 struct PointStore {
     inner: RocksStore,
     points: Arc<Points>,
+    order: SingleWriter,
 }
 
 struct PointWriter {
@@ -97,14 +98,22 @@ impl KvStore for PointStore {
         self.points.pass("drop", || self.inner.drop_table(table))
     }
 
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
         let writes = |wanted: fn(&str) -> bool| batch.tables().iter().any(|table| wanted(table));
         let point = match (writes(|table| table == "catalog"), writes(is_of_blocks)) {
             (true, _) => "definition",
             (false, true) => "repack",
             (false, false) => "commit",
         };
-        self.points.pass(point, || self.inner.commit(batch, durability))
+        self.points.pass(point, || self.inner.apply(batch, durability))
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn sync(&self) -> Result<(), KvError> {
@@ -193,6 +202,7 @@ fn live(path: &Path, end: Option<(String, u64, bool)>) -> BTreeMap<String, u64> 
     let store: Arc<dyn KvStore> = Arc::new(PointStore {
         inner: rocks(path),
         points: points.clone(),
+        order: SingleWriter::default(),
     });
     let engine = support::open(store.clone());
     engine.set_rows_at_once(0);

@@ -178,6 +178,13 @@ pub enum KvError {
         /// Why there is no answer.
         reason: String,
     },
+    /// A commit is visible, and it is not known whether it is durable: the sync that it waited for has failed, or one before. So
+    /// it is with all that is committed later, until the store is opened again.
+    #[error("it is not known whether the commit is durable")]
+    NotSynced {
+        /// Why the sync of this commit failed; none if it was an earlier one.
+        source: Option<Box<KvError>>,
+    },
     /// What a snapshot shows is not kept any longer.
     #[error("snapshot too old: {reason}")]
     SnapshotTooOld {
@@ -233,7 +240,10 @@ impl KvError {
     pub fn has_changed_nothing(&self) -> bool {
         !matches!(
             self,
-            KvError::OutcomeUnknown { .. } | KvError::Io { .. } | KvError::Corruption { .. }
+            KvError::OutcomeUnknown { .. }
+                | KvError::NotSynced { .. }
+                | KvError::Io { .. }
+                | KvError::Corruption { .. }
         )
     }
 

@@ -7,8 +7,8 @@
 
 use crate::forward_store;
 use crate::{
-    Durability, KvError, KvStore, LoadFile, LocalFiles, SortedWriter, TableName, TableOptions, Traffic,
-    WriteBatch,
+    Commit, CommitOrder, Committed, Durability, KvError, KvStore, LoadFile, LocalFiles, SingleWriter,
+    SortedWriter, TableName, TableOptions, Traffic, WriteBatch,
 };
 use parking_lot::Mutex;
 use std::io;
@@ -31,6 +31,7 @@ pub enum Fault {
 pub struct FaultStore {
     inner: Arc<dyn KvStore>,
     plan: Arc<Mutex<Plan>>,
+    order: SingleWriter,
 }
 
 /// Which write fails, counted from one.
@@ -46,6 +47,7 @@ impl FaultStore {
         FaultStore {
             inner,
             plan: Arc::default(),
+            order: SingleWriter::default(),
         }
     }
 
@@ -108,8 +110,16 @@ impl KvStore for FaultStore {
         Plan::run(&self.plan, || self.inner.drop_table(table))
     }
 
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
-        Plan::run(&self.plan, || self.inner.commit(batch, durability))
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        Plan::run(&self.plan, || self.inner.apply(batch, durability))
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn sync(&self) -> Result<(), KvError> {

@@ -56,9 +56,9 @@ macro_rules! forward_store {
             self.$inner.latest()
         }
     };
-    (@commit $inner:ident) => {
-        fn commit(&self, batch: $crate::WriteBatch, durability: $crate::Durability) -> Result<$crate::Traffic, $crate::KvError> {
-            self.$inner.commit(batch, durability)
+    (@order $inner:ident) => {
+        fn order(&self) -> &dyn $crate::CommitOrder {
+            self.$inner.order()
         }
     };
     (@sync $inner:ident) => {

@@ -29,10 +29,11 @@
 //! The RocksDB binding is named in this crate only, and its borrowed handles are given owned
 //! lifetimes in one file, `rocks.rs`.
 //!
-//! Deliberately not here: what the bytes mean (rukh-keys, rukh-engine), conflicts and locks
+//! Deliberately not here: what the bytes mean (rukh-keys, rukh-engine), locks of rows that others wait for
 //! (rukh-engine), and any choice of access path (rukh-planner).
 
 mod batch;
+mod commit;
 mod drive;
 mod error;
 mod fault;
@@ -45,12 +46,14 @@ mod overlay;
 mod record;
 mod rocks;
 mod scan;
+mod single_writer;
 mod store;
 mod traffic;
 mod url;
 mod usage;
 
 pub use batch::{WriteBatch, WriteOp};
+pub use commit::{Commit, CommitOrder, Committed, Touch, TouchKind, Turn, Version, Watch};
 pub use drive::{Position, scan_position};
 pub use error::KvError;
 pub use fault::{Fault, FaultStore};
@@ -63,6 +66,7 @@ pub use rocks::{
     Backup, Backups, LogDamage, RocksOptions, RocksStore, log_damage, raise_descriptor_limit, step_aside,
 };
 pub use scan::{KeyValue, ScanSpec, ScanStats};
+pub use single_writer::SingleWriter;
 pub use store::{
     Capabilities, Compression, Durability, KvCursor, KvSnapshot, KvStore, LocalFiles, Purge, SortedWriter,
     TableOptions, Visit,

@@ -13,9 +13,9 @@ mod rows;
 mod snapshot;
 
 use crate::{
-    Backup, Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator,
-    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, Traffic, WriteBatch, WriteOp,
-    merge,
+    Backup, Capabilities, Commit, CommitOrder, Committed, Durability, KvError, KvSnapshot, KvStore, LoadFile,
+    LocalFiles, MergeOperator, Purge, SingleWriter, SortedWriter, StoreUsage, TableName, TableOptions,
+    TableUsage, Traffic, WriteBatch, WriteOp, merge,
 };
 use load::{Entries, MemoryWriter};
 use parking_lot::{Mutex, MutexGuard};
@@ -37,6 +37,7 @@ pub struct MemoryStore {
     merge: Option<Arc<dyn MergeOperator>>,
     /// Whether it plays a store whose data are elsewhere.
     is_remote: bool,
+    order: SingleWriter,
 }
 
 /// What the store, its snapshots and its writers have in common.
@@ -67,6 +68,7 @@ impl MemoryStore {
             shared: Arc::default(),
             merge: None,
             is_remote: false,
+            order: SingleWriter::default(),
         }
     }
 
@@ -76,6 +78,7 @@ impl MemoryStore {
             shared: Arc::default(),
             merge: Some(merge),
             is_remote: false,
+            order: SingleWriter::default(),
         }
     }
 
@@ -257,9 +260,17 @@ impl KvStore for MemoryStore {
         self.view(&self.shared.state.lock(), None)
     }
 
-    fn commit(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
         self.shared.open()?.write(&batch, self.merge.as_deref())?;
         Ok(Traffic::default())
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn sync(&self) -> Result<(), KvError> {

@@ -14,8 +14,8 @@
 use crate::forward_store;
 use crate::hex::Hex;
 use crate::{
-    Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, ScanSpec, ScanStats,
-    SortedWriter, TableName, TableOptions, Traffic, WriteBatch,
+    Commit, CommitOrder, Committed, Durability, KvCursor, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles,
+    ScanSpec, ScanStats, SingleWriter, SortedWriter, TableName, TableOptions, Traffic, WriteBatch,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -127,6 +127,7 @@ impl fmt::Display for Operation {
 pub struct RecordStore {
     inner: Arc<dyn KvStore>,
     log: Log,
+    order: SingleWriter,
 }
 
 /// The operations so far, shared with snapshots and loads.
@@ -145,6 +146,7 @@ impl RecordStore {
                 recording,
                 operations: Arc::default(),
             },
+            order: SingleWriter::default(),
         }
     }
 
@@ -211,10 +213,18 @@ impl KvStore for RecordStore {
         self.log.snapshot(self.inner.latest())
     }
 
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
-        let traffic = self.inner.commit(batch.clone(), durability)?;
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        let traffic = self.inner.apply(batch.clone(), durability)?;
         self.log.note(Operation::Write { batch, durability });
         Ok(traffic)
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn local(&self) -> Option<&dyn LocalFiles> {

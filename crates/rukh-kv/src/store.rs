@@ -1,8 +1,8 @@
 //! The traits every storage implements: a store, a snapshot of it, a cursor over a table.
 
 use crate::{
-    Backup, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats, StoreUsage, TableName,
-    TableUsage, Traffic, WriteBatch,
+    Backup, Commit, CommitOrder, Committed, KeyValue, KvError, LoadFile, MergeOperator, ScanSpec, ScanStats,
+    StoreUsage, TableName, TableUsage, Traffic, WriteBatch,
 };
 use rukh_keys::{KeyRange, MaskedCompare};
 use std::ops::ControlFlow;
@@ -48,16 +48,25 @@ pub trait KvStore: Send + Sync {
     /// Two calls may see different states; one call, or one cursor, sees one. For single reads.
     fn latest(&self) -> Arc<dyn KvSnapshot>;
 
-    /// Applies all operations of the batch in order, or none of them; returns what that took of servers elsewhere.
+    /// Applies all operations of the batch in order, or none of them, whatever others have committed; returns what that took
+    /// of servers elsewhere.
     ///
     /// Errors: `UnknownTable` when any table is missing, `ReadOnly`, `DiskFull`, `Unsupported` for
     /// a merge in a store without a merge operator.
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError>;
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError>;
 
-    /// Does what [`KvStore::commit`] does, for callers that need not know the price.
+    /// Does what [`KvStore::apply`] does, for callers that need not know the price.
     fn write(&self, batch: WriteBatch, durability: Durability) -> Result<(), KvError> {
-        self.commit(batch, durability).map(|_| ())
+        self.apply(batch, durability).map(|_| ())
     }
+
+    /// Applies a batch unless another commit has touched one of its keys since that was read.
+    ///
+    /// Errors: those of [`KvStore::apply`], and `NotSynced`.
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError>;
+
+    /// Returns the order of commits.
+    fn order(&self) -> &dyn CommitOrder;
 
     /// Makes all earlier writes as durable as synced ones.
     fn sync(&self) -> Result<(), KvError>;

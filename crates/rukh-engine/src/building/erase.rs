@@ -51,7 +51,10 @@ impl Write {
     pub fn may_erase(&self, table: &Table) -> bool {
         let is_kept = table.options.versions.is_some();
         let has_files = self.inner.store.local().is_some();
-        has_files && matches!(self.target, Target::Store(None)) && self.written.is_none() && !is_kept
+        has_files
+            && matches!(self.target, Target::Store { locks: None, .. })
+            && self.written.is_none()
+            && !is_kept
     }
 
     /// Whether a table has more rows than so many in these spans, which are disjoint.
@@ -187,8 +190,9 @@ impl Erase {
             true => self.remove_ranges(&ranges),
             false => ingest::ingest(&self.inner, files, ranges, None),
         };
-        self.inner.commits.note_tables([id]);
+        let noted = self.inner.note_tables([id]);
         removed?;
+        noted?;
         self.inner
             .note_growth(id, i64::try_from(rows).map_or(i64::MIN, |rows| -rows));
         self.inner.note_changed_rows(id, rows);

@@ -159,8 +159,9 @@ impl Load {
         drop(snapshot);
         let id = self.maintainer.codec.table.id;
         let ingested = ingest::ingest(&self.inner, loads, Vec::new(), self.imported.as_ref());
-        self.inner.commits.note_tables([id]);
+        let noted = self.inner.note_tables([id]);
         ingested?;
+        noted?;
         let (inner, rows) = (self.inner.clone(), self.rows);
         inner.note_growth(id, i64::try_from(rows).unwrap_or(i64::MAX));
         let codec = &self.maintainer.codec;

@@ -22,9 +22,9 @@ use crate::reading::snapshot::Snapshot;
 use crate::reading::storages::{storage_options, storages_of};
 use crate::state::builds::Builds;
 use crate::state::debts::Debts;
-use crate::state::group::Group;
 use crate::state::row_locks::StatementLocks;
 use crate::state::shared::{Engine, Inner};
+use crate::state::touches::Touches;
 use crate::state::unsettled::Unsettled;
 use crate::storage::clock::TimeSource;
 use crate::storage::watch::{States, WatchedStore};
@@ -79,8 +79,7 @@ impl Engine {
             maintainers: Mutex::default(),
             writer: Arc::default(),
             copying: Mutex::default(),
-            group: Group::default(),
-            commits: Arc::default(),
+            touches: Touches::default(),
             row_locks: Arc::default(),
             clock: Arc::default(),
             retired: Retired::default(),
@@ -218,11 +217,12 @@ impl Engine {
     /// [`EngineError::Locked`] where a transaction has locked one of them.
     pub fn begin_locking(&self, locks: Option<Arc<StatementLocks>>) -> Result<Write, EngineError> {
         let guard = self.inner.lock_writer()?;
+        let version = self.inner.store.order().version();
         Ok(Write::new(
             self.inner.clone(),
             self.inner.snapshot(),
             guard,
-            Target::Store(locks),
+            Target::Store { locks, version },
         ))
     }
 

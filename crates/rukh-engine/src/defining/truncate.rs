@@ -65,7 +65,7 @@ impl Engine {
         let mut held: Vec<_> = known.iter().map(|next| next.lock()).collect();
         inner.builds.note(&mut batch);
         let written = inner.store.write(batch, Durability::Synced);
-        inner.commits.note_tables(ids.iter().copied());
+        let noted = inner.note_tables(ids.iter().copied());
         for codec in &codecs {
             codec
                 .indexes
@@ -74,6 +74,7 @@ impl Engine {
                 .for_each(|index| inner.forget_debt(index.index.id));
         }
         written?;
+        noted?;
         for (next, sequence) in held.iter_mut().zip(&sequences) {
             next.begin_anew(sequence);
         }

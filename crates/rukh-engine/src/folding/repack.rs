@@ -610,7 +610,7 @@ fn apply(inner: &Inner, made: &Made) -> Result<bool, EngineError> {
     };
     let batch = batch_of(index, step, &left)?;
     // Rows are what they were: indexes that are being built need not look at them again.
-    inner.commit_noted(batch, Durability::Buffered, guard, |_| ())?;
+    inner.commit_noted(batch, Durability::Buffered, guard, &[])?;
     Ok(true)
 }
 

@@ -16,7 +16,7 @@
 //! the graph of waiters when a request begins to wait, which is when circles come about.
 //!
 //! A lock decides the order, and nothing else. Whether a snapshot is recent enough to change the row is checked in
-//! `commits` once the lock is held, and bulk loads, TRUNCATE and DDL, which take no row locks, are found there, too.
+//! storage (`CommitOrder`) once the lock is held, and bulk loads, TRUNCATE and DDL, which take no row locks, are found there, too.
 //! Locks live in memory: they end with the process.
 //!
 //! Invariant: no thread waits for a row lock while it holds the writer lock.

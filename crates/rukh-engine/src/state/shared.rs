@@ -13,11 +13,10 @@ use crate::reading::lifetime::Retired;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::storages::storage_options;
 use crate::state::builds::Builds;
-use crate::state::commits::Commits;
 use crate::state::debts::Debts;
-use crate::state::group::Group;
 use crate::state::lock::{WriterGuard, WriterLock};
 use crate::state::row_locks::RowLocks;
+use crate::state::touches::Touches;
 use crate::state::unsettled::Unsettled;
 use crate::storage::clock::Clock;
 use crate::storage::watch::is_of_blocks;
@@ -47,10 +46,7 @@ pub(crate) struct Inner {
     pub(crate) writer: Arc<WriterLock>,
     /// Held while the database is copied, and while a bulk load is partly there.
     pub(crate) copying: Mutex<()>,
-    /// Commits that wait for the log.
-    pub(crate) group: Group,
-    /// What open transactions have to know of others.
-    pub(crate) commits: Arc<Commits>,
+    pub(crate) touches: Touches,
     /// The rows that transactions have locked so that others wait.
     pub(crate) row_locks: Arc<RowLocks>,
     pub(crate) clock: Arc<Clock>,

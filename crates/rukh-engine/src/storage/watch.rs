@@ -11,8 +11,8 @@
 use parking_lot::{Mutex, RwLock};
 use rukh_kv::forward_store;
 use rukh_kv::{
-    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName, TableOptions, Traffic,
-    WriteBatch,
+    Commit, Committed, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName,
+    TableOptions, Traffic, Turn, WriteBatch,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -184,13 +184,30 @@ impl Drop for Counting<'_> {
     }
 }
 
+/// The turn of a write that is counted until others may write.
+struct Counted<'a> {
+    counting: Option<Counting<'a>>,
+    turn: &'a mut dyn Turn,
+}
+
+impl Turn for Counted<'_> {
+    fn is_awaited(&self) -> bool {
+        self.turn.is_awaited()
+    }
+
+    fn end(&mut self) {
+        self.counting = None;
+        self.turn.end();
+    }
+}
+
 /// Whether a table of storage has blocks of columns.
 pub(crate) fn is_of_blocks(table: &str) -> bool {
     table.ends_with(OF_BLOCKS)
 }
 
 impl KvStore for WatchedStore {
-    forward_store!(store: capabilities merge_operator tables table_exists configure_table sync compact compact_all approximate_size approximate_keys split_points table_usage close);
+    forward_store!(store: capabilities merge_operator tables table_exists configure_table order sync compact compact_all approximate_size approximate_keys split_points table_usage close);
 
     fn create_table(&self, table: &str, options: &TableOptions) -> Result<(), KvError> {
         let _counting = self.counting(std::iter::once(table));
@@ -212,9 +229,21 @@ impl KvStore for WatchedStore {
             .map_or_else(|| self.store.latest(), |(frozen, _)| frozen)
     }
 
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
         let _counting = self.counting(batch.tables().iter().map(String::as_str));
-        self.store.commit(batch, durability)
+        self.store.apply(batch, durability)
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        let counting = self.counting(commit.batch.tables().iter().map(String::as_str));
+        let mut turn = Counted {
+            counting: Some(counting),
+            turn: commit.turn,
+        };
+        self.store.commit(Commit {
+            turn: &mut turn,
+            ..commit
+        })
     }
 
     fn local(&self) -> Option<&dyn LocalFiles> {

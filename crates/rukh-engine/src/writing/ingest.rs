@@ -113,8 +113,7 @@ pub(crate) fn complete(
     })?;
     // Transactions that began meanwhile have not seen it.
     let catalog = inner.definitions().catalog.clone();
-    inner.commits.note_tables(catalog.tables().map(|table| table.id));
-    Ok(())
+    inner.note_tables(catalog.tables().map(|table| table.id))
 }
 
 /// Forgets a load that was given up, and then its files.

@@ -6,7 +6,7 @@
 //! of the database is held meanwhile.
 //!
 //! [`Transaction::commit`] takes the writer lock, fails with [`EngineError::Conflict`] if another
-//! has committed a change of a key that this one touched (`commits`), or of the definition of a
+//! has committed a change of a key that this one touched ([`rukh_kv::CommitOrder`]), or of the definition of a
 //! table that it changed, and writes all changes in one batch. As index entries are derived from
 //! rows that no other commit has changed, they are right at that moment, too.
 //!
@@ -26,15 +26,15 @@
 use crate::forms::statistics::Growth;
 use crate::reading::definitions::Definitions;
 use crate::reading::snapshot::Snapshot;
-use crate::state::commits::{Registration, RowLock, Touch, wanted_locks};
 use crate::state::lock::WriterLock;
 use crate::state::row_locks::{LOCK_BYTES, LockOwner, Patience};
 use crate::state::shared::{Engine, Inner};
+use crate::state::touches::{RowLock, table_of, wanted_locks, whole};
 use crate::writing::write::{Target, Write};
 use crate::{EngineError, Row};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{Table, TableId};
-use rukh_kv::{Durability, Mark, Overlay, Traffic, WriteBatch};
+use rukh_kv::{Committed, Durability, Mark, Overlay, Touch, TouchKind, Traffic, Version, Watch, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,12 +69,14 @@ pub(crate) struct Open {
     inner: Arc<Inner>,
     read: RwLock<Read>,
     overlay: Arc<Overlay>,
-    touched: Mutex<Vec<Touched>>,
+    /// The keys touched, each with the version of the last commit that the statement could see.
+    touched: Mutex<Vec<Touch>>,
     /// By how many rows tables have grown.
     grown: Mutex<Growth>,
     /// One statement at a time.
     statement: Arc<WriterLock>,
-    registration: Mutex<Registration>,
+    /// Has storage remember the commits of others.
+    watch: Mutex<Box<dyn Watch>>,
     /// The rows it has locked, if it waits for others.
     locks: Option<Locks>,
     bytes_max: u64,
@@ -84,16 +86,10 @@ pub(crate) struct Open {
 struct Read {
     /// The state at the beginning, or at that of the statement.
     base: Snapshot,
-    /// The number of the last commit that is surely in it.
-    number: u64,
+    /// The version of the last commit that is surely in it.
+    version: Version,
     /// When the transaction began.
     began: i64,
-}
-
-/// A key that was touched, with the number of the last commit that the statement could see.
-struct Touched {
-    read: u64,
-    touch: Touch,
 }
 
 /// The locks of a transaction that waits for others.
@@ -122,15 +118,15 @@ impl Engine {
             patience: Mutex::new(patience),
             outdated: AtomicBool::new(false),
         });
-        let registration = inner.commits.register();
+        let watch = inner.store.order().watch();
         Transaction {
             open: Arc::new(Open {
-                read: RwLock::new(Read::of(inner.snapshot(), registration.began())),
+                read: RwLock::new(Read::of(inner.snapshot(), watch.began())),
                 overlay: Overlay::with_merge_operator(inner.store.merge_operator()),
                 touched: Mutex::default(),
                 grown: Mutex::default(),
                 statement: Arc::default(),
-                registration: Mutex::new(registration),
+                watch: Mutex::new(watch),
                 locks,
                 bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
                 inner,
@@ -146,9 +142,9 @@ impl Engine {
 }
 
 impl Read {
-    fn of(base: Snapshot, number: u64) -> Self {
+    fn of(base: Snapshot, version: Version) -> Self {
         let began = base.now();
-        Read { base, number, began }
+        Read { base, version, began }
     }
 }
 
@@ -181,13 +177,13 @@ impl Transaction {
         if !self.waits() {
             return;
         }
-        let number = self.open.registration.lock().newest();
+        let version = inner.store.order().version();
         let base = inner.snapshot();
         let touched = self.open.touched.lock();
         let mut read = read.write();
         if changed_table(&base.definitions, &read.base, &touched).is_none() {
             read.base = base;
-            read.number = number;
+            read.version = version;
         }
     }
 
@@ -195,15 +191,12 @@ impl Transaction {
     /// Locks stay.
     pub fn start_over(&self) {
         let Open {
-            inner,
-            read,
-            registration,
-            ..
+            inner, read, watch, ..
         } = &*self.open;
         debug_assert!(self.open.overlay.is_empty(), "a transaction without changes");
-        let mut registration = registration.lock();
-        *registration = inner.commits.register();
-        *read.write() = Read::of(inner.snapshot(), registration.began());
+        let mut watch = watch.lock();
+        *watch = inner.store.order().watch();
+        *read.write() = Read::of(inner.snapshot(), watch.began());
     }
 
     /// Gives up the locks taken since a savepoint, or all: the transaction will not commit what they are for.
@@ -258,7 +251,7 @@ impl Transaction {
         for row in rows {
             key.clear();
             codec.row_key(row, &mut key)?;
-            touched.push(inner.commits.locked(table.id, &key, lock));
+            touched.push(inner.touches.locked(table.id, &key, lock));
         }
         let mut locked = vec![true; rows.len()];
         if wait != LockWait::Wait {
@@ -286,7 +279,7 @@ impl Transaction {
         match inner.is_read_only() {
             true => Ok(()),
             false => {
-                let touch = inner.commits.table(table.id);
+                let touch = whole(table.id, TouchKind::SharedRelation);
                 if wait != LockWait::Wait {
                     self.open.try_lock(touch, wait)?;
                 }
@@ -330,14 +323,13 @@ impl Transaction {
             locks,
             ..
         } = &*self.open;
-        let read = std::mem::take(&mut *touched.lock());
-        if read.is_empty() {
+        let touched = std::mem::take(&mut *touched.lock());
+        if touched.is_empty() {
             return Ok(Traffic::default());
         }
         let base = self.open.base();
-        let touched: Vec<Touch> = read.iter().map(|touched| touched.touch).collect();
         let guard = inner.lock_writer()?;
-        if let Some(table) = changed_table(&inner.definitions(), &base, &read) {
+        if let Some(table) = changed_table(&inner.definitions(), &base, &touched) {
             return Err(conflict(&base, table, "The definition of the table has changed."));
         }
         // The owner of a row lock keeps it, whichever kind of transaction wants it.
@@ -348,25 +340,23 @@ impl Transaction {
         if let Some(mine) = &mine
             && !mine.try_all(wanted_locks(&touched))
         {
-            let table = touched[0].table;
+            let table = table_of(&touched[0]);
             return Err(conflict(
                 &base,
                 table,
                 "A row that was changed here is locked by another.",
             ));
         }
-        if let Some(table) = self.open.changed(&read) {
-            return Err(conflict(&base, table, CHANGED_BY_ANOTHER));
-        }
         let mut changed: BTreeMap<TableId, u64> = BTreeMap::new();
-        for touch in touched.iter().filter(|touch| touch.is_change()) {
-            *changed.entry(touch.table).or_default() += 1;
+        for touch in touched.iter().filter(|touch| touch.kind.is_change()) {
+            *changed.entry(table_of(touch)).or_default() += 1;
         }
         let batch = overlay.batch();
         let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
-        let traffic = inner.commit(batch, durability, guard, |commits| {
-            commits.note(&touched);
-        })?;
+        let traffic = match inner.commit(batch, durability, guard, &touched)? {
+            Committed::At { traffic, .. } => traffic,
+            Committed::Conflict { touch } => return Err(conflict_of_rows(&base, &touched[touch])),
+        };
         inner.note_all_growth(&grown.lock());
         for (table, rows) in changed {
             inner.note_changed_rows(table, rows);
@@ -383,12 +373,18 @@ impl Drop for Transaction {
     }
 }
 
-/// The cause of a conflict of rows.
-const CHANGED_BY_ANOTHER: &str = "A row that was changed here has been changed by another.";
+/// Says that another has committed a change of a row.
+pub(crate) fn conflict_of_rows(base: &Snapshot, touch: &Touch) -> EngineError {
+    conflict(
+        base,
+        table_of(touch),
+        "A row that was changed here has been changed by another.",
+    )
+}
 
 /// Returns a table whose definition is not what it was when its rows were read.
-fn changed_table(now: &Definitions, base: &Snapshot, touched: &[Touched]) -> Option<TableId> {
-    let tables: BTreeSet<TableId> = touched.iter().map(|touched| touched.touch.table).collect();
+fn changed_table(now: &Definitions, base: &Snapshot, touched: &[Touch]) -> Option<TableId> {
+    let tables: BTreeSet<TableId> = touched.iter().map(table_of).collect();
     tables
         .into_iter()
         .find(|id| match (now.codec(*id), base.definitions.codec(*id)) {
@@ -427,13 +423,13 @@ impl Open {
         }
     }
 
-    /// Returns the number of the last commit that a change of a table may follow. What has a history is written as of the
+    /// Returns the version of the last commit that a change of a table may follow. What has a history is written as of the
     /// beginning, so nothing of it may have changed since.
-    fn number_of(&self, table: TableId) -> u64 {
+    fn version_of(&self, table: TableId) -> Version {
         let read = self.read.read();
         match read.base.definitions.history(table) {
-            Some(_) => self.registration.lock().began(),
-            None => read.number,
+            Some(_) => self.watch.lock().began(),
+            None => read.version,
         }
     }
 
@@ -447,57 +443,53 @@ impl Open {
                 return match wait {
                     LockWait::Skip => Ok(false),
                     LockWait::Wait | LockWait::Fail => Err(EngineError::Locked {
-                        table: self.base().name_of(touch.table),
+                        table: self.base().name_of(table_of(&touch)),
                     }),
                 };
             }
         }
-        let read = self.number_of(touch.table);
-        let touched = [Touched { read, touch }];
-        Ok(wait != LockWait::Skip || self.changed(&touched).is_none())
+        if wait != LockWait::Skip {
+            return Ok(true);
+        }
+        let since = self.version_of(table_of(&touch));
+        Ok(self.changed(&[Touch { since, ..touch }])?.is_none())
     }
 
     /// Locks keys that a statement touches, and finds out whether the statement has read them as they are.
-    fn lock(&self, touched: &[Touched]) -> Result<(), EngineError> {
+    fn lock(&self, touched: &[Touch]) -> Result<(), EngineError> {
         let Some(locks) = &self.locks else {
             return Ok(());
         };
         let patience = locks.patience.lock().clone();
-        let touches: Vec<Touch> = touched.iter().map(|touched| touched.touch).collect();
-        for (key, mode) in wanted_locks(&touches) {
+        for (key, mode) in wanted_locks(touched) {
             locks.owner.lock(key, mode, &patience)?;
         }
-        let Some(table) = self.changed(touched) else {
+        let Some(at) = self.changed(touched)? else {
             return Ok(());
         };
         let base = self.base();
-        let is_new = self.read.read().number == self.registration.lock().began();
+        let is_new = self.read.read().version == self.watch.lock().began();
         // A newer state does not help what has a history, unless the transaction starts over with it.
-        let is_curable = is_new || base.definitions.history(table).is_none();
+        let is_curable = is_new || base.definitions.history(table_of(&touched[at])).is_none();
         locks.outdated.store(is_curable, Ordering::Relaxed);
-        Err(conflict(&base, table, CHANGED_BY_ANOTHER))
+        Err(conflict_of_rows(&base, &touched[at]))
     }
 
-    /// Returns the table of a key that another has changed since it was read.
-    fn changed(&self, touched: &[Touched]) -> Option<TableId> {
-        let since = touched.iter().map(|touched| (touched.read, &touched.touch));
-        self.registration.lock().conflict(since)
+    /// Returns the position of a key that another has changed since it was read.
+    fn changed(&self, touched: &[Touch]) -> Result<Option<usize>, EngineError> {
+        Ok(self.watch.lock().changed(touched)?)
     }
 
     /// Takes the changes of a statement, or nothing of it.
     pub(crate) fn apply(
         &self,
         batch: &WriteBatch,
-        touched: Vec<Touch>,
+        mut touched: Vec<Touch>,
         grown: &Growth,
     ) -> Result<(), EngineError> {
-        let touched: Vec<Touched> = touched
-            .into_iter()
-            .map(|touch| Touched {
-                read: self.number_of(touch.table),
-                touch,
-            })
-            .collect();
+        for touch in &mut touched {
+            touch.since = self.version_of(table_of(touch));
+        }
         self.check_size(batch, touched.len())?;
         self.lock(&touched)?;
         self.overlay.apply(batch)?;
@@ -512,7 +504,7 @@ impl Open {
     /// Fails if the changes of a statement are too much beside those before.
     fn check_size(&self, batch: &WriteBatch, touched: usize) -> Result<(), EngineError> {
         let lock_bytes = self.locks.as_ref().map_or(0, |_| LOCK_BYTES);
-        let touched_bytes = (size_of::<Touched>() + lock_bytes) * (self.touched.lock().len() + touched);
+        let touched_bytes = (size_of::<Touch>() + lock_bytes) * (self.touched.lock().len() + touched);
         match self.overlay.bytes_with(batch) + touched_bytes as u64 > self.bytes_max {
             true => Err(EngineError::TransactionTooLarge {
                 limit_bytes: self.bytes_max,

@@ -19,10 +19,10 @@ use crate::forms::maintain::{Maintainer, RowChange};
 use crate::forms::statistics::Growth;
 use crate::forms::stored;
 use crate::reading::snapshot::Snapshot;
-use crate::state::commits::{Commits, RowLock, Touch, wanted_locks};
 use crate::state::lock::WriterGuard;
 use crate::state::row_locks::StatementLocks;
 use crate::state::shared::Inner;
+use crate::state::touches::{RowLock, Touches, read_at, table_of, wanted_locks, whole};
 use crate::writing::conflict::{self, Obstacle};
 use crate::writing::existing::{
     check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals,
@@ -30,13 +30,13 @@ use crate::writing::existing::{
 use crate::writing::history::keep_former;
 use crate::writing::pending::{CHUNK_ROWS, Image, OnConflict, PendingRow, PendingTable, Stored, row_bytes};
 use crate::writing::stage::stage;
-use crate::writing::transaction::Open;
+use crate::writing::transaction::{Open, conflict_of_rows};
 use crate::writing::unique;
 use crate::writing::unique::NetChange;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, Table, TableId};
 use rukh_keys::Datum;
-use rukh_kv::{Durability, Traffic, WriteBatch};
+use rukh_kv::{Committed, Durability, Touch, TouchKind, Traffic, Version, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -71,8 +71,13 @@ pub struct Write {
 
 /// Where the changes of a statement go.
 pub(crate) enum Target {
-    /// To storage, with these locks of the rows.
-    Store(Option<Arc<StatementLocks>>),
+    /// To storage.
+    Store {
+        /// The locks of the rows.
+        locks: Option<Arc<StatementLocks>>,
+        /// The version of the state before the statement.
+        version: Version,
+    },
     /// To the changes of a transaction.
     Transaction(Arc<Open>),
 }
@@ -190,8 +195,8 @@ impl Write {
     /// is in conflict with that as if it had changed it, too.
     pub fn lock_row(&mut self, table: &Table, row: &[Datum]) -> Result<(), EngineError> {
         let key = self.row_key(table, row)?;
-        let commits = &self.inner.commits;
-        self.locked.push(commits.locked(table.id, &key, RowLock::Update));
+        let touches = &self.inner.touches;
+        self.locked.push(touches.locked(table.id, &key, RowLock::Update));
         Ok(())
     }
 
@@ -336,8 +341,8 @@ impl Write {
     /// others, the rows are locked first. It fails with [`EngineError::Conflict`] then if another has changed one of them since
     /// the transaction read it, with [`EngineError::Deadlock`] and [`EngineError::LockTimeout`].
     pub fn commit(mut self, durability: Durability) -> Result<Traffic, EngineError> {
-        let commits = &self.inner.commits;
-        let watched = matches!(self.target, Target::Transaction(_)) || commits.is_watched();
+        let touches = &self.inner.touches;
+        let watched = matches!(self.target, Target::Transaction(_)) || self.inner.store.order().is_watched();
         let mut touched = Vec::new();
         let mut batch = WriteBatch::new();
         let mut grown = Growth::new();
@@ -376,39 +381,44 @@ impl Write {
             }
             check_size(batch.bytes() as u64, self.bytes_max)?;
             if watched {
-                touch(commits, &maintainer, &changes, &entries, &mut touched);
+                touch(touches, &maintainer, &changes, &entries, &mut touched);
             }
         }
         if watched {
             touched.append(&mut self.locked);
         }
-        self.stage_merges(&mut batch, commits, &mut touched, &mut grown)?;
+        self.stage_merges(&mut batch, touches, &mut touched, &mut grown)?;
         changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));
         match &self.target {
             Target::Transaction(open) => open.apply(&batch, touched, &grown).map(|()| Traffic::default()),
-            Target::Store(locks) => {
+            Target::Store { locks, version } => {
                 if let Some(locks) = locks
                     && !locks.try_all(wanted_locks(&touched))
                 {
-                    let table = touched.first().map(|touch| self.snapshot.name_of(touch.table));
+                    let table = touched
+                        .first()
+                        .map(|touch| self.snapshot.name_of(table_of(touch)));
                     return Err(EngineError::Locked {
                         table: table.unwrap_or_default(),
                     });
                 }
-                let tables = self.tables.keys().copied();
-                let note = |commits: &Commits| {
-                    commits.note(&touched);
-                    // A transaction that began meanwhile may not see the write.
-                    if !watched {
-                        commits.note_tables(tables);
-                    }
-                };
+                // A transaction that began meanwhile may not see the write.
+                if !watched {
+                    let tables = self.tables.keys();
+                    touched.extend(tables.map(|table| whole(*table, TouchKind::ChangedRelation)));
+                }
+                read_at(*version, &mut touched);
                 let changed_tables: BTreeSet<TableId> = changed.iter().map(|(id, _)| *id).collect();
                 let beside_blocks = self.inner.changes_of(changed_tables.into_iter(), &batch);
                 if let Some(imported) = &self.imported {
                     stored::put_import(&mut batch, imported);
                 }
-                let traffic = self.inner.commit(batch, durability, self.guard, note)?;
+                let traffic = match self.inner.commit(batch, durability, self.guard, &touched)? {
+                    Committed::At { traffic, .. } => traffic,
+                    Committed::Conflict { touch } => {
+                        return Err(conflict_of_rows(&self.snapshot, &touched[touch]));
+                    }
+                };
                 self.inner.note_all_growth(&grown);
                 for (table, rows) in changed {
                     self.inner.note_changed_rows(table, rows);
@@ -422,20 +432,20 @@ impl Write {
 
 /// Adds the keys that changes of a table touch: of all rows, and of UNIQUE entries that come.
 fn touch(
-    commits: &Commits,
+    touches: &Touches,
     maintainer: &Maintainer,
     changes: &[RowChange<'_>],
     entries: &[Vec<NetChange>],
     touched: &mut Vec<Touch>,
 ) {
     let table = maintainer.codec.table.id;
-    touched.extend(changes.iter().map(|change| commits.row(table, change.key)));
+    touched.extend(changes.iter().map(|change| touches.row(table, change.key)));
     for (index, entries) in maintainer.indexes.iter().zip(entries) {
         let index = &index.codec.index;
         let taken = entries
             .iter()
             .filter(|entry| index.unique && entry.value.is_some());
-        touched.extend(taken.map(|entry| commits.unique(table, index.id, &entry.key)));
+        touched.extend(taken.map(|entry| touches.unique(table, index.id, &entry.key)));
     }
 }
 

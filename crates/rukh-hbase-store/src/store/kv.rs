@@ -9,8 +9,8 @@ use parking_lot::{Mutex, RwLock};
 use rukh_hbase::Client;
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, MergeOperator, TableName, TableOptions,
-    TableUsage, Traffic, WriteBatch,
+    Capabilities, Commit, CommitOrder, Committed, Durability, KvError, KvSnapshot, KvStore, MergeOperator,
+    SingleWriter, TableName, TableOptions, TableUsage, Traffic, WriteBatch,
 };
 
 use super::keys::{ROWS, TableId, failed};
@@ -46,6 +46,8 @@ impl Default for Options {
 /// A store in a namespace of an HBase.
 pub struct HbaseStore {
     shared: Arc<Shared>,
+    /// One process at a time has the database, by its lease.
+    order: SingleWriter,
     _upkeep: Upkeep,
 }
 
@@ -93,6 +95,7 @@ impl HbaseStore {
             lost_answers: AtomicU32::new(0),
         });
         let store = HbaseStore {
+            order: SingleWriter::default(),
             _upkeep: Upkeep::start(&shared)?,
             shared,
         };
@@ -219,8 +222,16 @@ impl KvStore for HbaseStore {
         Arc::new(HbaseSnapshot::new(&self.shared, Shows::Now))
     }
 
-    fn commit(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, batch: WriteBatch, _: Durability) -> Result<Traffic, KvError> {
         self.shared.write(&batch)
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn sync(&self) -> Result<(), KvError> {

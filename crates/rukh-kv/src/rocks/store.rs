@@ -11,9 +11,9 @@ use super::{
 };
 use crate::name::RESERVED;
 use crate::{
-    Capabilities, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, LogDamage, MergeOperator,
-    Purge, SortedWriter, StoreUsage, TableName, TableOptions, TableUsage, Traffic, WriteBatch, WriteOp,
-    check_directory,
+    Capabilities, Commit, CommitOrder, Committed, Durability, KvError, KvSnapshot, KvStore, LoadFile,
+    LocalFiles, LogDamage, MergeOperator, Purge, SingleWriter, SortedWriter, StoreUsage, TableName,
+    TableOptions, TableUsage, Traffic, WriteBatch, WriteOp, check_directory,
 };
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use rocksdb::{Cache, DB, FlushOptions, WriteOptions, checkpoint::Checkpoint};
@@ -52,6 +52,7 @@ pub struct RocksStore {
     pub(super) before: Mutex<Before>,
     /// What became of the writes to the log since it was last synced.
     pub(super) log: Mutex<LogState>,
+    order: SingleWriter,
     /// Writes that were refused for lack of space.
     pub(super) refusals: Refusals,
     /// Held while tables are created or dropped; the number of the next table that shares a column family.
@@ -103,6 +104,7 @@ impl RocksStore {
             log: Mutex::default(),
             refusals: Refusals::default(),
             definition: Mutex::new(next),
+            order: SingleWriter::default(),
             options: options.clone(),
             damaged_logs,
             own_families,
@@ -415,9 +417,17 @@ impl KvStore for RocksStore {
         }
     }
 
-    fn commit(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
         self.patiently(|| self.write_once(&batch, durability))?;
         Ok(Traffic::default())
+    }
+
+    fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
+        self.order.commit(self, commit)
+    }
+
+    fn order(&self) -> &dyn CommitOrder {
+        &self.order
     }
 
     fn sync(&self) -> Result<(), KvError> {

@@ -5,8 +5,8 @@
 
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator, ScanSpec, TableName,
-    TableOptions, WriteBatch,
+    Commit, Committed, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, MergeOperator,
+    ScanSpec, TableName, TableOptions, Touch, TouchKind, Turn, Version, WriteBatch,
 };
 use std::ops::ControlFlow;
 
@@ -51,6 +51,7 @@ pub fn run(store: &dyn KvStore) {
     keys_are_set_and_removed(store);
     values_come_in_the_order_of_keys(store);
     a_batch_is_all_or_nothing(store);
+    the_first_to_commit_wins(store);
     ranges_are_deleted(store);
     merges_fold(store);
     a_snapshot_does_not_change(store);
@@ -172,6 +173,74 @@ fn a_batch_is_all_or_nothing(store: &dyn KvStore) {
     assert_eq!(all(&*store.snapshot(), "left"), "b=2");
     store.write(WriteBatch::new(), Durability::Synced).unwrap();
     store.sync().unwrap();
+}
+
+/// A turn for which others wait, or not, and whether it was given up.
+#[derive(Default)]
+pub struct TestTurn {
+    pub is_awaited: bool,
+    pub has_ended: bool,
+}
+
+impl Turn for TestTurn {
+    fn is_awaited(&self) -> bool {
+        self.is_awaited
+    }
+
+    fn end(&mut self) {
+        assert!(!self.has_ended, "a turn ends once");
+        self.has_ended = true;
+    }
+}
+
+/// Commits a value of a key, and says so of the key.
+pub fn commit(
+    store: &dyn KvStore,
+    (table, key, value): (&str, &str, &str),
+    since: Version,
+    turn: &mut TestTurn,
+) -> Result<Committed, KvError> {
+    let mut batch = WriteBatch::new();
+    batch.put(table, key.as_bytes(), value.as_bytes());
+    let touched = [Touch {
+        relation: 1,
+        key: u64::from(key.as_bytes()[0]),
+        kind: TouchKind::Changed,
+        since,
+    }];
+    store.commit(Commit {
+        batch,
+        durability: Durability::Synced,
+        touched: &touched,
+        turn,
+    })
+}
+
+fn the_first_to_commit_wins(store: &dyn KvStore) {
+    table(store, "order");
+    assert!(!store.order().is_watched());
+    let (early, late) = (store.order().watch(), store.order().watch());
+    assert!(store.order().is_watched());
+    let put = |key, value, since| commit(store, ("order", key, value), since, &mut TestTurn::default());
+    let Committed::At { version, .. } = put("a", "1", early.began()).unwrap() else {
+        panic!("no other commit has touched the key");
+    };
+    assert!(version > early.began());
+    assert_eq!(store.order().version(), version);
+    assert_eq!(
+        put("a", "2", late.began()).unwrap(),
+        Committed::Conflict { touch: 0 }
+    );
+    assert_eq!(all(&*store.snapshot(), "order"), "a=1");
+    // Read again, the key may be changed, and so may another.
+    assert!(matches!(put("a", "3", version).unwrap(), Committed::At { .. }));
+    assert!(matches!(
+        put("b", "4", late.began()).unwrap(),
+        Committed::At { .. }
+    ));
+    assert_eq!(all(&*store.snapshot(), "order"), "a=3 b=4");
+    drop((early, late));
+    assert!(!store.order().is_watched());
 }
 
 fn ranges_are_deleted(store: &dyn KvStore) {

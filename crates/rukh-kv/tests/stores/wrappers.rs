@@ -1,10 +1,10 @@
 //! The stores that wrap another one: recording and failing on purpose.
 
-use crate::suite::{self, all, name, table, write};
+use crate::suite::{self, TestTurn, all, name, table, write};
 use rukh_keys::KeyRange;
 use rukh_kv::{
-    Durability, Fault, FaultStore, KvStore, LocalFiles, MemoryStore, RecordStore, Recording, ScanSpec,
-    WriteBatch,
+    Durability, Fault, FaultStore, KvError, KvStore, LocalFiles, MemoryStore, RecordStore, Recording,
+    ScanSpec, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -74,6 +74,38 @@ fn reads_can_be_left_out() {
     assert!(
         text.contains("put t/6b31") && !text.contains("get") && !text.contains("scan"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_commit_for_which_others_wait_gives_up_its_turn_before_the_sync() {
+    let store = FaultStore::new(memory());
+    table(&store, "t");
+    let commit = |key, is_awaited| {
+        let mut turn = TestTurn {
+            is_awaited,
+            ..TestTurn::default()
+        };
+        let committed = suite::commit(&store, ("t", key, "1"), store.order().version(), &mut turn);
+        (committed, turn.has_ended)
+    };
+    assert!(matches!(commit("a", false), (Ok(_), false)));
+    assert!(matches!(commit("b", true), (Ok(_), true)));
+    // The batch is written, the sync fails: others have seen the commit.
+    store.fail_write(2, Fault::Refuse);
+    let (failed, has_ended) = commit("c", true);
+    assert!(has_ended);
+    assert!(
+        matches!(failed, Err(KvError::NotSynced { source: Some(_) })),
+        "{failed:?}"
+    );
+    assert_eq!(all(&*store.snapshot(), "t"), "a=1 b=1 c=1");
+    // What is committed later is behind it in the log.
+    store.heal();
+    let (failed, _) = commit("d", false);
+    assert!(
+        matches!(failed, Err(KvError::NotSynced { source: None })),
+        "{failed:?}"
     );
 }
 

@@ -7,12 +7,12 @@ use super::{PENDING_BYTES, Write, check_size, row_key};
 use crate::forms::codec::{ColumnPlace, FamilyCodec, TableCodec};
 use crate::forms::counter::{self, CounterMerge};
 use crate::forms::statistics::Growth;
-use crate::state::commits::{Commits, Touch};
+use crate::state::touches::Touches;
 use crate::writing::pending::row_bytes;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, Table, TableId};
 use rukh_keys::{Datum, DatumRef, ValueError};
-use rukh_kv::{MergeOperator, WriteBatch};
+use rukh_kv::{MergeOperator, Touch, WriteBatch};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -178,7 +178,7 @@ impl Write {
     pub(super) fn stage_merges(
         &self,
         batch: &mut WriteBatch,
-        commits: &Commits,
+        touches: &Touches,
         touched: &mut Vec<Touch>,
         grown: &mut Growth,
     ) -> Result<(), EngineError> {
@@ -194,8 +194,8 @@ impl Write {
                     }
                 }
                 touched.push(match merge.changes {
-                    true => commits.row(*table, key),
-                    false => commits.added(*table, key),
+                    true => touches.row(*table, key),
+                    false => touches.added(*table, key),
                 });
             }
         }

@@ -11,10 +11,10 @@
 //! first waits for those that the last sync released, for as long as that took at most, and not at all for a
 //! while after a wait without effect ([`Gathering`]).
 //!
-//! When a sync fails, it is unknown what of the log is on disk: the engine halts.
+//! When a sync fails, it is unknown what of the log is on disk, and no later commit is said to be durable.
 
+use crate::KvError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use rukh_kv::KvError;
 use std::time::{Duration, Instant};
 
 /// Longest wait for others before a sync.
@@ -25,7 +25,7 @@ const HURRIED_MAX: u32 = 256;
 
 /// The commits that wait for a sync of the log.
 #[derive(Default)]
-pub(crate) struct Group {
+pub(super) struct Group {
     state: Mutex<State>,
     changed: Condvar,
     /// Signalled when every expected commit has joined.
@@ -78,7 +78,7 @@ impl Gathering {
 
 /// Why a commit is not known to be durable.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(super) enum Failure {
     /// The sync of this commit.
     Own(KvError),
     /// That of another, before or for this one.
@@ -87,7 +87,7 @@ pub(crate) enum Failure {
 
 impl Group {
     /// Notes a commit that was written without a sync, and numbers it.
-    pub(crate) fn written(&self) -> u64 {
+    pub(super) fn written(&self) -> u64 {
         let mut state = self.state.lock();
         state.written += 1;
         if state.gathering.waits && state.written >= state.gathering.expected {
@@ -97,13 +97,13 @@ impl Group {
     }
 
     /// Whether commits wait.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         let state = self.state.lock();
         state.synced < state.written
     }
 
     /// Waits until a commit is durable, and syncs if no other thread does.
-    pub(crate) fn wait(&self, commit: u64, sync: impl Fn() -> Result<(), KvError>) -> Result<(), Failure> {
+    pub(super) fn wait(&self, commit: u64, sync: impl Fn() -> Result<(), KvError>) -> Result<(), Failure> {
         let mut state = self.state.lock();
         while state.synced < commit {
             if state.failed {
@@ -163,12 +163,7 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, EngineError, NoFunctions, OnConflict, Write};
-    use rukh_catalog::{Column, ColumnId, FamilyId, KeyElement, KeyExpr, Table, TableDraft};
-    use rukh_keys::{DataType, Datum, SortOrder};
-    use rukh_kv::{Durability, Fault, FaultStore, MemoryStore, RocksOptions, RocksStore};
     use std::sync::atomic::{AtomicU64, Ordering};
-    use std::sync::{Arc, Barrier};
     use std::thread;
 
     #[test]
@@ -259,101 +254,5 @@ mod tests {
         assert!(matches!(failed, Err(Failure::Own(KvError::Closed))));
         let failed = group.wait(second, || Ok(()));
         assert!(matches!(failed, Err(Failure::Others)));
-    }
-
-    fn table(engine: &Engine) -> Arc<Table> {
-        let key = Column {
-            id: ColumnId(0),
-            name: "k".to_string(),
-            ty: DataType::BigInt,
-            nullable: false,
-            default: None,
-            family: FamilyId(0),
-            values: rukh_catalog::ColumnValues::default(),
-        };
-        let draft = TableDraft {
-            name: "t".to_string(),
-            columns: vec![key],
-            primary_key: vec![KeyElement {
-                expr: KeyExpr::Column(ColumnId(0)),
-                order: SortOrder::Asc,
-            }],
-            ..TableDraft::default()
-        };
-        engine.create_table(draft).expect("the draft is valid")
-    }
-
-    fn insert(mut write: Write, table: &Arc<Table>, key: i64) -> Result<(), EngineError> {
-        write.insert(table, vec![vec![Datum::Int(key)]], OnConflict::Error)?;
-        write.commit(Durability::Synced).map(|_| ())
-    }
-
-    /// Begins a statement, and has another wait for it.
-    fn contended(engine: &Engine, then: impl FnOnce(Write) + Send) -> Result<Write, EngineError> {
-        let write = engine.begin().expect("nothing has failed yet");
-        thread::scope(|scope| {
-            let other = scope.spawn(|| engine.begin());
-            while !engine.inner.writer.is_contended() {
-                thread::yield_now();
-            }
-            then(write);
-            other.join().expect("beginning does not panic")
-        })
-    }
-
-    #[test]
-    fn a_failed_sync_halts_the_engine() {
-        let store = Arc::new(FaultStore::new(Arc::new(MemoryStore::new())));
-        let engine = Engine::open(store.clone(), Arc::new(NoFunctions), false).expect("the store is empty");
-        let table = table(&engine);
-        store.fail_write(2, Fault::Refuse);
-        let waiting = contended(&engine, |write| {
-            let failed = insert(write, &table, 1);
-            assert!(
-                matches!(failed, Err(EngineError::Kv(KvError::Io { .. }))),
-                "{failed:?}"
-            );
-        });
-        // A writer that waited got the lock before the sync failed, and can commit nothing any more.
-        let refused = waiting.and_then(|write| insert(write, &table, 2));
-        assert!(refused.is_err());
-        assert!(matches!(engine.begin().err(), Some(EngineError::RecoveryNeeded)));
-        let read = engine.snapshot().get(&table, &[Datum::Int(1)]);
-        assert!(matches!(read, Err(EngineError::RecoveryNeeded)));
-    }
-
-    #[test]
-    fn many_writers_lose_nothing() {
-        const WRITERS: i64 = 8;
-        const ROWS: i64 = 25;
-        let directory = tempfile::tempdir().expect("a directory can be made");
-        let path = directory.path().join("db");
-        let open = || {
-            let store = RocksStore::open(&path, &RocksOptions::default()).expect("the directory is there");
-            Engine::open(Arc::new(store), Arc::new(NoFunctions), false).expect("the store is sound")
-        };
-        {
-            let engine = open();
-            let (table, start) = (table(&engine), Barrier::new(WRITERS as usize));
-            thread::scope(|scope| {
-                for writer in 0..WRITERS {
-                    let (engine, table, start) = (&engine, &table, &start);
-                    scope.spawn(move || {
-                        start.wait();
-                        for row in 0..ROWS {
-                            let write = engine.begin().expect("nothing fails");
-                            insert(write, table, writer * ROWS + row).expect("the key is free");
-                        }
-                    });
-                }
-            });
-            assert!(!engine.inner.group.is_busy());
-        }
-        let engine = open();
-        let table = engine.catalog().tables().next().cloned().expect("it was made");
-        let report = engine
-            .check_table(table.id, &crate::NoProgress)
-            .expect("the store is sound");
-        assert_eq!(report.rows, (WRITERS * ROWS) as u64);
     }
 }
