@@ -6,12 +6,12 @@
 
 use crate::check::check_definition;
 use crate::error::invalid;
-use crate::validate::{COLUMNS_MAX, check_type, stored_columns};
-use crate::{CatalogError, Column, ColumnId, FamilyId, RowLayout, Table};
+use crate::validate::{COLUMNS_MAX, check_primary_key, check_type, stored_columns};
+use crate::{CatalogError, Column, ColumnId, FamilyId, KeyElement, RowLayout, Table};
 use rukh_keys::DataType;
 
 impl Table {
-    /// Returns the table with a column at its end, which gets the next id.
+    /// Returns the table with another declared column behind the others, which gets the next id.
     ///
     /// Fails on a name that is taken, and on a column of a family that has a missing value: rows without
     /// anything in a family have no entry there, so that old rows would look like those of NULLs.
@@ -30,10 +30,11 @@ impl Table {
             ));
         }
         let mut next = self.clone();
-        next.columns.push(Column {
+        let added = Column {
             id: ColumnId(self.next_column),
             ..column
-        });
+        };
+        next.columns.insert(self.declared_columns().len(), added);
         next.next_column += 1;
         next.with_new_layout()
     }
@@ -52,14 +53,16 @@ impl Table {
         next.with_new_layout()
     }
 
-    /// Returns the table with its last column in the place and under the name of another, which is dropped.
+    /// Returns the table with its last declared column in the place and under the name of another, which is dropped.
     ///
     /// Fails on an id that is no column's, and as [`Table::without_column`] does.
     pub fn with_last_in_place_of(&self, id: ColumnId) -> Result<Table, CatalogError> {
         let mut next = self.clone();
-        let (Some(at), Some(last)) = (self.position(id), next.columns.pop()) else {
+        let last = self.declared_columns().len().checked_sub(1);
+        let (Some(at), Some(last)) = (self.position(id), last) else {
             return invalid(format!("there is no column with id {}", id.0));
         };
+        let last = next.columns.remove(last);
         let place = &mut next.columns[at];
         next.dropped.push((id, place.family));
         if let Some(comment) = next.comments.columns.remove(&id) {
@@ -68,6 +71,29 @@ impl Table {
         place.id = last.id;
         place.ty = last.ty;
         place.values.missing = None;
+        next.with_new_layout()
+    }
+
+    /// Returns a table that was declared without a primary key with one, whose columns become NOT NULL. Its rows have to be written
+    /// under their new keys, with all entries.
+    ///
+    /// Fails on a table that has a primary key, on elements that can be none of one, and as [`Table::without_column`] does.
+    pub fn with_primary_key(&self, elements: Vec<KeyElement>) -> Result<Table, CatalogError> {
+        let Some(row_id) = self.row_id() else {
+            return invalid(format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                self.name
+            ));
+        };
+        check_primary_key(&self.name, &self.columns, &elements)?;
+        let mut next = self.clone();
+        next.columns.remove(row_id);
+        for id in elements.iter().flat_map(|element| element.expr.columns()) {
+            for column in next.columns.iter_mut().filter(|column| column.id == id) {
+                column.nullable = false;
+            }
+        }
+        next.primary_key = elements;
         next.with_new_layout()
     }
 

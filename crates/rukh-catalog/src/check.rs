@@ -36,6 +36,11 @@ fn require(holds: bool, message: impl Fn() -> String) -> Result<(), String> {
 
 fn check_columns(table: &Table) -> Result<(), String> {
     let mut ids = BTreeSet::new();
+    let row_id = table
+        .declared_columns()
+        .iter()
+        .find(|column| column.values.row_id);
+    require(row_id.is_none(), || "a row id is not the last column".to_string())?;
     for column in &table.columns {
         let name = &column.name;
         require(ids.insert(column.id), || {

@@ -62,6 +62,31 @@ pub struct ColumnValues {
     /// COUNTER: adding to it does not read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counter: bool,
+    /// The key of a table that was declared without one; see [`Column::row_id`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub row_id: bool,
+}
+
+/// The name of the column of row ids, with a mark at its end that is neither typed nor shown.
+const ROW_ID: &str = "row id\u{2063}";
+
+impl Column {
+    /// Makes the key of a table that is declared without one: a number that each row gets when it is inserted, microseconds since
+    /// 1970-01-01 00:00 UTC or one more than the greatest before. It is the last column of its table, and only those that write rows know of it.
+    pub fn row_id(id: ColumnId) -> Column {
+        Column {
+            id,
+            name: ROW_ID.to_string(),
+            ty: DataType::BigInt,
+            nullable: false,
+            default: None,
+            family: FamilyId(0),
+            values: ColumnValues {
+                row_id: true,
+                ..ColumnValues::default()
+            },
+        }
+    }
 }
 
 impl ColumnValues {
@@ -255,6 +280,28 @@ impl Table {
     /// Returns the column with this name (already folded).
     pub fn column_named(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Returns the columns that were declared: all but the row id.
+    pub fn declared_columns(&self) -> &[Column] {
+        match self.columns.split_last() {
+            Some((last, declared)) if last.values.row_id => declared,
+            _ => &self.columns,
+        }
+    }
+
+    /// Returns the primary key that was declared: nothing, in a table with row ids.
+    pub fn declared_key(&self) -> &[KeyElement] {
+        match self.row_id() {
+            Some(_) => &[],
+            None => &self.primary_key,
+        }
+    }
+
+    /// Returns the position of the row id, in a table that was declared without a primary key.
+    pub fn row_id(&self) -> Option<usize> {
+        let declared = self.declared_columns().len();
+        (declared < self.columns.len()).then_some(declared)
     }
 
     /// Returns the position of a column in declared order.

@@ -62,7 +62,7 @@ pub struct IndexDraft {
 /// named twice, salt outside 2..=256 or on columns outside the key, split keys that do not fit.
 pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogError> {
     check_columns(&draft)?;
-    check_primary_key(&draft)?;
+    check_primary_key(&draft.name, &draft.columns, &draft.primary_key)?;
     check_salt(&draft)?;
     let mut columns = draft.columns;
     for element in &draft.primary_key {
@@ -219,21 +219,27 @@ pub(crate) fn check_type(column: &str, ty: &DataType) -> Result<(), CatalogError
     }
 }
 
-fn check_primary_key(draft: &TableDraft) -> Result<(), CatalogError> {
-    if draft.primary_key.is_empty() {
+/// Checks a primary key of a table with this name and these columns.
+pub(crate) fn check_primary_key(
+    table: &str,
+    columns: &[Column],
+    primary_key: &[KeyElement],
+) -> Result<(), CatalogError> {
+    if primary_key.is_empty() {
         return Err(CatalogError::NoPrimaryKey {
-            table: draft.name.clone(),
+            table: table.to_string(),
         });
     }
-    for element in &draft.primary_key {
+    for element in primary_key {
         if let KeyExpr::Expression { sql, .. } = &element.expr {
             return invalid(format!(
                 "a primary key is made of columns and HASH(column, n), not of {sql}"
             ));
         }
     }
-    check_elements(&draft.primary_key, |column| {
-        draft.columns[column.0 as usize].name.clone()
+    check_elements(primary_key, |id| {
+        let column = columns.iter().find(|column| column.id == id);
+        column.map_or_else(String::new, |column| column.name.clone())
     })
 }
 

@@ -164,6 +164,14 @@ impl Table {
                 )),
             };
         };
+        if self.row_id().is_some() {
+            return Err(CatalogError::Unsupported {
+                message: format!(
+                    "table \"{}\" cannot have VERSIONS because it has no primary key",
+                    self.name
+                ),
+            });
+        }
         if !(2..=VERSIONS_MAX).contains(&versions.kept) || !self.options.timed {
             return invalid(format!(
                 "a table keeps between 2 and {VERSIONS_MAX} versions of rows that carry times"

@@ -233,7 +233,7 @@ impl Connection {
                 name: table.name.clone(),
                 parent: None,
             });
-            names.extend(table.columns.iter().map(|column| NameEntry {
+            names.extend(table.declared_columns().iter().map(|column| NameEntry {
                 kind: NameKind::Column,
                 name: column.name.clone(),
                 parent: parent.clone(),

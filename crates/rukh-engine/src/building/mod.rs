@@ -6,4 +6,5 @@ pub(crate) mod catch_up;
 pub(crate) mod erase;
 pub(crate) mod load;
 pub(crate) mod merge_write;
+pub(crate) mod rekey;
 pub(crate) mod rewrite;

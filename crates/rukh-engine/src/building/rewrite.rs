@@ -96,7 +96,7 @@ pub(crate) fn rewrite(
 }
 
 /// Returns rows of another table with the columns of this one.
-fn of_table(table: &Table, other: &Table, rows: Vec<Vec<Datum>>) -> Vec<Vec<Datum>> {
+pub(crate) fn of_table(table: &Table, other: &Table, rows: Vec<Vec<Datum>>) -> Vec<Vec<Datum>> {
     let positions = table.columns.iter().map(|column| other.position(column.id));
     let positions: Vec<Option<usize>> = positions.collect();
     let row = |mut row: Vec<Datum>| {

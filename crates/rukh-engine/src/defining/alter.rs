@@ -2,10 +2,11 @@
 //!
 //! All that a change brings with it is there before the definition is: column families of new indexes are filled under names that
 //! no definition has yet (a crash leaves them unnamed, and the next open drops them), and rows that have to be rewritten
-//! ([`rewrite`](crate::building::rewrite)) are in the batch that stores the definition.
+//! ([`rewrite`](crate::building::rewrite), [`rekey`](crate::building::rekey)) are in the batch that stores the definition.
 
 use crate::building::backfill::backfill;
 use crate::building::build::maintainers;
+use crate::building::rekey::rekey;
 use crate::building::rewrite::rewrite;
 use crate::forms::codec::TableCodec;
 use crate::forms::maintain::Maintainer;
@@ -154,6 +155,12 @@ impl Engine {
             0 => inner.commit_definitions(batch, catalog),
             _ => inner.commit_definitions_with_rows(batch, catalog),
         };
+        if before.row_id().is_some() && next.row_id().is_none() && written.is_ok() {
+            inner.forget_statistics(id);
+            let codec = definitions.codec(id)?;
+            let layouts = codec.indexes.iter().chain(&codec.blocks);
+            layouts.for_each(|index| inner.forget_debt(index.index.id));
+        }
         if other_lifetime && written.is_ok() {
             inner.retire(definitions.codec(id)?);
         }
@@ -186,6 +193,10 @@ impl Inner {
         sequences: Vec<Sequence>,
         batch: &mut WriteBatch,
     ) -> Result<(Vec<(Sequence, SequenceState)>, u64), EngineError> {
+        if before.row_id().is_some() && maintainer.codec.table.row_id().is_none() {
+            let rows = rekey(self, &self.snapshot(), before, maintainer, batch)?;
+            return Ok((Vec::new(), rows));
+        }
         let is_new = |column: &&Column| before.column(column.id).is_none();
         let mut new = maintainer.codec.table.columns.iter().filter(is_new);
         let computes = through.is_some() || new.any(|column| column.values.generated.is_some());

@@ -122,6 +122,7 @@ impl Engine {
             let gone = &changes.dropped_tables;
             let is_gone = |known: &TableId| gone.iter().any(|id| [*id, id.history()].contains(known));
             inner.maintainers.lock().retain(|known, _| !is_gone(known));
+            inner.row_ids.lock().retain(|known, _| !is_gone(known));
             gone.iter().for_each(|id| inner.forget_statistics(*id));
             inner.drop_unnamed();
         }

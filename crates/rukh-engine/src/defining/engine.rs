@@ -77,6 +77,7 @@ impl Engine {
             functions,
             definitions: RwLock::new(Arc::new(Definitions::new(catalog, None).without(lost))),
             maintainers: Mutex::default(),
+            row_ids: Mutex::default(),
             writer: Arc::default(),
             copying: Mutex::default(),
             touches: Touches::default(),

@@ -10,6 +10,7 @@ pub(crate) mod names;
 pub(crate) mod patch;
 pub(crate) mod recovery;
 pub(crate) mod row;
+pub(crate) mod row_ids;
 pub(crate) mod rules;
 pub(crate) mod sample;
 pub(crate) mod sequence_state;

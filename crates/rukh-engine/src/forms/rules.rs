@@ -1,4 +1,4 @@
-//! What a table says of its rows beside their types: generated columns and CHECK constraints.
+//! What a table says of its rows beside their types: generated columns, row ids and CHECK constraints.
 //!
 //! Every write completes and checks its rows here, lists at a time, before anything else is done with
 //! them. Generated columns come first, then NOT NULL, then CHECK, as in PostgreSQL.
@@ -6,9 +6,11 @@
 use crate::forms::codec::TableCodec;
 use crate::forms::compiled::Compiled;
 use crate::forms::names::row_text;
+use crate::forms::row_ids::RowIds;
 use crate::{EngineError, Row, RowFunctions};
 use rukh_catalog::Table;
 use rukh_keys::{DataType, Datum};
+use std::sync::Arc;
 
 /// The generated columns and CHECK constraints of a table, compiled.
 pub(crate) struct Rules {
@@ -16,6 +18,8 @@ pub(crate) struct Rules {
     generated: Vec<(usize, Compiled)>,
     /// Names of constraints, in the order of which they are checked, with their conditions.
     checks: Vec<(String, Compiled)>,
+    /// Gives keys to the rows of a table that was declared without one, at their position.
+    row_ids: Option<(usize, Arc<RowIds>)>,
 }
 
 impl Rules {
@@ -34,7 +38,16 @@ impl Rules {
             checks.push((check.name.clone(), compiled));
         }
         checks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(Rules { generated, checks })
+        Ok(Rules {
+            generated,
+            checks,
+            row_ids: None,
+        })
+    }
+
+    /// Has rows get their keys from here.
+    pub(crate) fn give_row_ids(&mut self, position: usize, row_ids: Arc<RowIds>) {
+        self.row_ids = Some((position, row_ids));
     }
 
     /// Whether the table says nothing of the kind.
@@ -42,8 +55,11 @@ impl Rules {
         self.generated.is_empty() && self.checks.is_empty()
     }
 
-    /// Computes the generated columns of rows, and checks that the rows fit the table.
+    /// Computes the generated columns of rows, and the keys of those that have none, and checks that the rows fit the table.
     pub(crate) fn apply(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
+        if let Some((position, row_ids)) = &self.row_ids {
+            row_ids.give(*position, rows);
+        }
         if !self.generated.is_empty() {
             // What is computed is computed of rows that fit, as far as they are given.
             let computed: Vec<usize> = self.generated.iter().map(|(at, _)| *at).collect();

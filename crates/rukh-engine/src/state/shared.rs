@@ -2,8 +2,10 @@
 
 use crate::EngineError;
 use crate::columnar::KeptBlocks;
+use crate::forms::codec::TableCodec;
 use crate::forms::maintain::Maintainer;
 use crate::forms::recovery::Recovery;
+use crate::forms::row_ids::RowIds;
 use crate::forms::sequence_state::KnownSequences;
 use crate::forms::statistics::{ChangedRows, KnownStatistics};
 use crate::forms::stored;
@@ -23,7 +25,8 @@ use crate::storage::watch::is_of_blocks;
 use crate::storage::watch::{States, WatchedStore};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rukh_catalog::{Catalog, Table, TableId};
-use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, WriteBatch};
+use rukh_keys::Datum;
+use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, ScanSpec, WriteBatch};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +46,8 @@ pub(crate) struct Inner {
     /// Replaced with the storage changes it stands for; held for reading while a snapshot is taken.
     pub(crate) definitions: RwLock<Arc<Definitions>>,
     pub(crate) maintainers: Mutex<HashMap<TableId, Arc<Maintainer>>>,
+    /// What gives keys to the rows of tables that were declared without one, from the first row on.
+    pub(crate) row_ids: Mutex<HashMap<TableId, Arc<RowIds>>>,
     pub(crate) writer: Arc<WriterLock>,
     /// Held while the database is copied, and while a bulk load is partly there.
     pub(crate) copying: Mutex<()>,
@@ -166,7 +171,7 @@ impl Inner {
     /// Returns a table with its compiled index expressions.
     pub(crate) fn maintainer(
         &self,
-        definitions: &Definitions,
+        definitions: &Arc<Definitions>,
         id: TableId,
     ) -> Result<Arc<Maintainer>, EngineError> {
         let codec = definitions.codec(id)?;
@@ -177,9 +182,44 @@ impl Inner {
         {
             return Ok(known.clone());
         }
-        let maintainer = Arc::new(Maintainer::new(codec.clone(), self.functions.as_ref())?);
+        let mut maintainer = Maintainer::new(codec.clone(), self.functions.as_ref())?;
+        if let Some(position) = codec.table.row_id() {
+            let row_ids = self.row_ids(definitions, codec, position)?;
+            maintainer.rules.give_row_ids(position, row_ids);
+        }
+        let maintainer = Arc::new(maintainer);
         maintainers.insert(id, maintainer.clone());
         Ok(maintainer)
+    }
+
+    /// Returns what gives the row ids of a table: one for as long as the database is open, whatever becomes of the definition.
+    fn row_ids(
+        &self,
+        definitions: &Arc<Definitions>,
+        codec: &TableCodec,
+        position: usize,
+    ) -> Result<Arc<RowIds>, EngineError> {
+        let mut known = self.row_ids.lock();
+        if let Some(row_ids) = known.get(&codec.table.id) {
+            return Ok(row_ids.clone());
+        }
+        let snapshot = self.view(definitions, self.watched.snapshot_with_states());
+        let greatest = ScanSpec::all().reversed().limited(1);
+        let mut cursor = snapshot.kv.scan(&codec.families[0].storage, greatest)?;
+        let last = match cursor.next()? {
+            None => 0,
+            Some(entry) => {
+                let wanted: Vec<bool> = (0..codec.table.columns.len()).map(|at| at == position).collect();
+                let row = codec.decode_columns::<&[u8]>(entry.key, &[], &wanted)?;
+                match row[position] {
+                    Datum::Int(last) => last,
+                    _ => 0,
+                }
+            }
+        };
+        let row_ids = Arc::new(RowIds::after(last, self.clock.clone()));
+        known.insert(codec.table.id, row_ids.clone());
+        Ok(row_ids)
     }
 
     /// Writes changed definitions durably, then shows them.

@@ -27,6 +27,7 @@ use rukh_catalog::{Family, Table};
 use rukh_keys::{Datum, KeyRange};
 use rukh_kv::{Durability, KvSnapshot, ScanSpec, WriteBatch};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Bytes that the end of an image takes at the end of its key.
 const END_LEN: usize = 8;
@@ -217,7 +218,7 @@ impl Inner {
     /// definition says. Returns the batch.
     pub(crate) fn forget_surplus(
         &self,
-        before: &Definitions,
+        before: &Arc<Definitions>,
         next: &Table,
     ) -> Result<WriteBatch, EngineError> {
         let Some(history) = before.history(next.id) else {

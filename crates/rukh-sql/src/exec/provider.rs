@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 use rukh_catalog::Table;
 
-use crate::bind::types::table_schema::table_schema;
+use crate::bind::types::table_schema::{declared_schema, table_schema};
 use crate::exec::context::StatementContext;
 use crate::exec::operators::ScanExec;
 
@@ -31,6 +31,16 @@ pub(crate) struct RukhTable {
 impl RukhTable {
     /// Makes the provider of a table for one statement.
     pub(crate) fn new(context: Arc<StatementContext>, table: Arc<Table>) -> Self {
+        let schema = declared_schema(&table);
+        RukhTable {
+            context,
+            table,
+            schema,
+        }
+    }
+
+    /// Makes the provider of a table that shows its row ids, too.
+    pub(crate) fn with_row_ids(context: Arc<StatementContext>, table: Arc<Table>) -> Self {
         let schema = table_schema(&table);
         RukhTable {
             context,
@@ -74,7 +84,7 @@ impl TableProvider for RukhTable {
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let conjuncts = filters.iter().flat_map(split_conjunction).cloned().collect();
-        let all = 0..self.table.columns.len();
+        let all = 0..self.schema.fields().len();
         let output = projection.map_or_else(|| all.collect(), |positions| positions.clone());
         let scan = ScanExec::plan(&self.context, &self.table, output, conjuncts, limit)
             .map_err(|error| DataFusionError::External(Box::new(error)))?;

@@ -8,6 +8,7 @@ use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 
 use crate::bind::names::past;
+use crate::bind::types::table_schema::without_row_ids;
 use crate::exec::context::StatementContext;
 use crate::exec::provider::RukhTable;
 use crate::pg::activity::WithActivity;
@@ -82,6 +83,12 @@ impl SchemaProvider for RukhSchema {
                 self.context.clone(),
                 table.clone(),
             ))));
+        }
+        if let Some(name) = without_row_ids(name)
+            && let Ok(table) = self.context.snapshot.catalog.table_named(&self.name, name)
+        {
+            let table = RukhTable::with_row_ids(self.context.clone(), table.clone());
+            return Ok(Some(Arc::new(table)));
         }
         if let Some(table) = past::table_named(&self.context.snapshot, &self.name, name) {
             return Ok(Some(Arc::new(RukhTable::new(self.context.clone(), table))));

@@ -230,7 +230,7 @@ fn schemata(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 
 fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let of_tables = catalog.tables().flat_map(|table| {
-        let columns = table.columns.iter().cloned().enumerate();
+        let columns = table.declared_columns().iter().cloned().enumerate();
         columns.map(move |(i, column)| {
             let comment = table.comments.columns.get(&column.id).cloned();
             (table.schema.as_str(), table.name.as_str(), comment, i, column)
@@ -458,7 +458,8 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
             kind: "UNIQUE",
             elements: &index.elements,
         });
-    std::iter::once(primary).chain(unique).collect()
+    let primary = table.row_id().is_none().then_some(primary);
+    primary.into_iter().chain(unique).collect()
 }
 
 fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
@@ -553,7 +554,7 @@ struct Part<'a> {
 fn parts(catalog: &Catalog) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for table in catalog.tables() {
-        key_parts(&mut parts, table, "PRIMARY", true, &table.primary_key);
+        key_parts(&mut parts, table, "PRIMARY", true, table.declared_key());
         for index in &table.indexes {
             key_parts(&mut parts, table, &index.name, index.unique, &index.elements);
             for (position, id) in index.include.iter().enumerate() {

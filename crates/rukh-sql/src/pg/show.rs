@@ -39,7 +39,7 @@ pub(crate) fn tables(
     };
     let tables = catalog.tables().map(|table| {
         let (schema, name) = (table.schema.clone(), table.name.clone());
-        let (columns, indexes) = (table.columns.len(), table.indexes.len());
+        let (columns, indexes) = (table.declared_columns().len(), table.indexes.len());
         Ok((schema, name, "table", columns, indexes, layout(table)?))
     });
     let views = catalog.views().map(|view| {
@@ -141,7 +141,7 @@ fn debt_text(table: &Table, debt: &ColumnarDebt) -> String {
 
 /// Returns one row per column of a table: type, nullability, default or how it is computed, place in the key, family.
 pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
-    let columns = &table.columns;
+    let columns = table.declared_columns();
     batch([
         (
             "column",
@@ -245,11 +245,13 @@ pub(crate) fn view_columns(view: &View) -> Result<RecordBatch, SqlError> {
 /// Returns `CREATE TABLE …;`, one line per column and constraint.
 pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
     let column = |column| column_sql(column, own_sequence(catalog, table, column));
-    let mut lines: Vec<String> = table.columns.iter().map(column).collect();
-    lines.push(format!(
-        "PRIMARY KEY ({})",
-        element_list(table, &table.primary_key)
-    ));
+    let mut lines: Vec<String> = table.declared_columns().iter().map(column).collect();
+    if table.row_id().is_none() {
+        lines.push(format!(
+            "PRIMARY KEY ({})",
+            element_list(table, &table.primary_key)
+        ));
+    }
     lines.extend(
         table
             .checks

@@ -24,17 +24,19 @@ use rukh_catalog::{Catalog, ColumnId, Table};
 use rukh_engine::{LockWait, Row, RowLock};
 use rukh_keys::Datum;
 use rukh_syntax::sqlparser::ast::{
-    self, Expr, Ident, LimitClause, LockType, NonBlock, Query, Select, SelectItem, SetExpr,
+    self, Expr, Ident, JoinConstraint, JoinOperator, LimitClause, LockType, NonBlock, Query, Select,
+    SelectItem, SetExpr, TableFactor,
 };
 
 use crate::bind::names::locked_relations::{is_of, relations_of};
 use crate::bind::spelling::select_calls::calls;
+use crate::bind::types::table_schema::{is_row_id, with_row_ids};
 use crate::exec::rows::Rows;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datums_from_array;
-use rukh_syntax::HIDDEN;
+use rukh_syntax::{HIDDEN, folded};
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
 const LOCKED_BYTES_MAX: usize = 512 << 20;
@@ -50,7 +52,7 @@ pub(crate) fn query(session: &mut Session, query: &Query, params: &[ScalarValue]
         false => Window::default(),
     };
     if session.is_in_block() {
-        locked.add_keys(&mut query);
+        locked.add_keys(&mut query)?;
     }
     let context = session.context(snapshot, &query)?;
     let mut rows = session.query(&query, params, &context)?;
@@ -58,7 +60,10 @@ pub(crate) fn query(session: &mut Session, query: &Query, params: &[ScalarValue]
         return Ok(rows);
     }
     let width = rows.schema().fields().len() - locked.width();
-    let own: Vec<usize> = (0..width).collect();
+    // A row id among them is of a star: no name in a statement stands for it.
+    let schema = rows.schema();
+    let is_row_id = |at: &usize| is_row_id(schema.field(*at));
+    let own: Vec<usize> = (0..width).filter(|at| !is_row_id(at)).collect();
     let schema = Arc::new(rows.schema().project(&own).map_err(DataFusionError::from)?);
     let (mut batches, mut bytes) = (Vec::new(), 0);
     while !window.is_full()
@@ -229,11 +234,22 @@ impl Locked {
         self.tables.iter().any(|table| table.wait == LockWait::Skip)
     }
 
-    fn add_keys(&self, query: &mut Query) {
+    fn add_keys(&self, query: &mut Query) -> Result<(), SqlError> {
         let SetExpr::Select(select) = query.body.as_mut() else {
-            return;
+            return Ok(());
         };
         let quoted = |text: &str| Ident::with_quote('"', text);
+        let with_row_ids = self.tables.iter().filter(|table| table.table.row_id().is_some());
+        let with_row_ids: Vec<&LockedTable> = with_row_ids.collect();
+        if with_row_ids.len() > 1 && is_natural(select) {
+            return Err(SqlError::unsupported(
+                "rows of a NATURAL JOIN of tables without primary keys cannot be locked",
+            )
+            .with_hint("Name the columns with USING."));
+        }
+        for table in with_row_ids {
+            show_row_ids(select, table);
+        }
         for table in &self.tables {
             for id in &table.key {
                 let column = table.table.column(*id).expect("a key has columns of its table");
@@ -243,6 +259,7 @@ impl Locked {
                 });
             }
         }
+        Ok(())
     }
 
     /// Locks rows of a batch, up to the number wanted; returns the locked ones.
@@ -290,6 +307,46 @@ impl Locked {
             all.iter_mut().zip(taken).for_each(|(all, taken)| *all &= taken);
         }
         Ok(all)
+    }
+}
+
+fn is_natural(select: &Select) -> bool {
+    let mut joins = select.from.iter().flat_map(|from| &from.joins);
+    joins.any(|join| {
+        matches!(
+            &join.join_operator,
+            JoinOperator::Join(JoinConstraint::Natural) | JoinOperator::Inner(JoinConstraint::Natural)
+        )
+    })
+}
+
+/// Has FROM name a table so that it shows its row ids.
+fn show_row_ids(select: &mut Select, locked: &LockedTable) {
+    for from in &mut select.from {
+        let joined = from.joins.iter_mut().map(|join| &mut join.relation);
+        for factor in std::iter::once(&mut from.relation).chain(joined) {
+            let TableFactor::Table { name, alias, .. } = factor else {
+                continue;
+            };
+            let given = alias.as_ref().map(|alias| &alias.name);
+            let last = || name.0.last().and_then(|part| part.as_ident());
+            if given
+                .or_else(last)
+                .is_none_or(|given| folded(given) != locked.name)
+            {
+                continue;
+            }
+            if let Some(last) = name.0.last_mut() {
+                let shown = Ident::with_quote('"', with_row_ids(&locked.table.name));
+                *last = ast::ObjectNamePart::Identifier(shown);
+            }
+            alias.get_or_insert_with(|| ast::TableAlias {
+                explicit: true,
+                name: Ident::with_quote('"', &locked.name),
+                columns: Vec::new(),
+                at: None,
+            });
+        }
     }
 }
 

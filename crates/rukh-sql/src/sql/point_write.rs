@@ -302,6 +302,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
             generated,
             identity,
             counter: _,
+            row_id: _,
         } = values;
         // Such a column may not take the value of a statement.
         generated.is_none() && identity.is_none()

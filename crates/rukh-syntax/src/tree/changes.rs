@@ -5,7 +5,8 @@ use rukh_keys::DataType;
 use super::names::{Expression, Name, ObjectName};
 use super::objects::AlterSequenceStatement;
 use super::tables::{
-    CheckDefinition, ColumnDefinition, IdentityDefinition, IdentityKind, LifetimeDefinition, UniqueDefinition,
+    CheckDefinition, ColumnDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition,
+    LifetimeDefinition, UniqueDefinition,
 };
 
 /// ALTER TABLE.
@@ -105,6 +106,13 @@ pub enum AlterAction {
     AddCheck(CheckDefinition),
     /// ADD CONSTRAINT … UNIQUE.
     AddUnique(UniqueDefinition),
+    /// ADD CONSTRAINT … PRIMARY KEY.
+    AddPrimaryKey {
+        /// Its elements.
+        elements: Vec<KeyElementDefinition>,
+        /// Where it stands.
+        position: usize,
+    },
     /// DROP CONSTRAINT.
     DropConstraint {
         /// The constraint.

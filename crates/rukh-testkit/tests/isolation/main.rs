@@ -48,6 +48,10 @@ const KNOWN: &[(&str, &str)] = &[
         "a MERGE whose INSERT another was faster with runs again, and updates; PostgreSQL fails with 23505",
     ),
     ("merge-join", "it prints plans"),
+    (
+        "multixact-no-forget",
+        "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
+    ),
     ("reindex-concurrently", "REINDEX waits for no reader"),
     ("timeouts", "LOCK TABLE waits for writers, not for readers"),
     (

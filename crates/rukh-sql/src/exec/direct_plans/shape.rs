@@ -75,11 +75,9 @@ pub(crate) fn shape_of(plan: &LogicalPlan) -> Option<Shaped> {
 
 fn scan_shape(scan: &TableScan) -> Option<Shaped> {
     let provider = source_as_provider(&scan.source).ok()?;
+    let all = provider.schema().fields().len();
     let table = provider.downcast_ref::<RukhTable>()?.table().clone();
-    let positions = scan
-        .projection
-        .clone()
-        .unwrap_or_else(|| (0..table.columns.len()).collect());
+    let positions = scan.projection.clone().unwrap_or_else(|| (0..all).collect());
     let output = positions
         .iter()
         .map(|position| table.columns[*position].id)

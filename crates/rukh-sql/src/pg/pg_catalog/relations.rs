@@ -34,9 +34,8 @@ pub(crate) struct Attribute<'a> {
 pub(crate) fn relations(catalog: &Catalog) -> impl Iterator<Item = Relation<'_>> {
     let tables = catalog.tables().flat_map(|table| {
         let indexes = table.indexes.iter().map(|index| Relation::Index(table, index));
-        [Relation::Table(table), Relation::PrimaryKey(table)]
-            .into_iter()
-            .chain(indexes)
+        let key = table.row_id().is_none().then_some(Relation::PrimaryKey(table));
+        std::iter::once(Relation::Table(table)).chain(key).chain(indexes)
     });
     let views = catalog.views().map(|view| Relation::View(view));
     let sequences = catalog.sequences().map(|sequence| Relation::Sequence(sequence));
@@ -111,7 +110,7 @@ impl<'a> Relation<'a> {
     /// Returns the columns, in order.
     pub(crate) fn attributes(&self) -> Vec<Attribute<'a>> {
         match self {
-            Relation::Table(table) => table.columns.iter().map(of_column).collect(),
+            Relation::Table(table) => table.declared_columns().iter().map(of_column).collect(),
             Relation::PrimaryKey(table) => elements(table, &table.primary_key),
             Relation::Index(table, index) => {
                 let mut all = elements(table, &index.elements);

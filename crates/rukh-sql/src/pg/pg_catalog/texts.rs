@@ -115,7 +115,8 @@ pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
         definition: format!("CHECK (({}))", check.sql),
         check: Some(&check.sql),
     });
-    std::iter::once(primary).chain(unique).chain(checks).collect()
+    let primary = table.row_id().is_none().then_some(primary);
+    primary.into_iter().chain(unique).chain(checks).collect()
 }
 
 /// Returns the places of the columns of a key, counted from 1; 0 stands for an expression.

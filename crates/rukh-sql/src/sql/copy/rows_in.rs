@@ -178,7 +178,7 @@ impl Columns {
             allowed.push(position);
         }
         if list.is_empty() {
-            allowed = (0..table.columns.len())
+            allowed = (0..table.declared_columns().len())
                 .filter(|position| Some(*position) != row_number)
                 .filter(|position| table.columns[*position].values.generated.is_none())
                 .collect();

@@ -1,16 +1,11 @@
 //! CREATE TABLE … AS: a table of the columns of a query, and its rows.
 //!
-//! The primary key is the one that is declared, or else the first column of the query. The table is made
-//! before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
+//! The table is made before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::PUBLIC;
-use rukh_keys::SortOrder;
-use rukh_syntax::{
-    ColumnDefinition, CreateTableStatement, KeyElementDefinition, KeyExprDefinition, Name, Statement,
-    TableSource, quoted,
-};
+use rukh_syntax::{ColumnDefinition, CreateTableStatement, Name, Statement, TableSource, quoted};
 
 use super::create_table::create_table_to_fill;
 use super::names::is_taken;
@@ -36,15 +31,6 @@ pub(super) fn create_table_as(
     let mut whole = statement.clone();
     whole.source = None;
     whole.columns = columns(session, statement, source)?;
-    if whole.primary_key.is_none() {
-        whole.primary_key = whole.columns.first().map(|column| {
-            vec![KeyElementDefinition {
-                expr: KeyExprDefinition::Column(column.name.clone()),
-                order: SortOrder::Asc,
-                position: statement.name.position,
-            }]
-        });
-    }
     create_table_to_fill(session, &whole, source.with_data)?;
     if !source.with_data {
         return Ok("CREATE TABLE AS".to_string());

@@ -107,7 +107,10 @@ fn index_draft(
 /// Returns the columns of the first family that neither these elements nor the primary key give.
 fn other_columns(table: &Table, elements: &[KeyElement]) -> Vec<ColumnId> {
     let is_element = |id: ColumnId| elements.iter().any(|element| element.expr == KeyExpr::Column(id));
-    let columns = table.columns.iter().filter(|column| column.family == FamilyId(0));
+    let columns = table
+        .declared_columns()
+        .iter()
+        .filter(|column| column.family == FamilyId(0));
     let ids = columns.map(|column| column.id);
     ids.filter(|id| !table.in_primary_key(*id) && !is_element(*id))
         .collect()

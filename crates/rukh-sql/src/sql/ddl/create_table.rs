@@ -87,7 +87,17 @@ fn table_draft(
 ) -> Result<(TableDraft, Vec<(ColumnId, Sequence)>), SqlError> {
     let families = families(statement)?;
     let (mut columns, sequences) = columns(catalog, statement, &families)?;
-    let primary_key = primary_key(statement, &columns)?;
+    let primary_key = match &statement.primary_key {
+        Some(definitions) => {
+            let elements = primary_key(definitions, &columns)?;
+            let declared = elements.iter().zip(definitions);
+            for (element, definition) in declared {
+                check_not_null(statement, &element.expr, definition)?;
+            }
+            elements
+        }
+        None => vec![row_id(statement, &mut columns, session)?],
+    };
     let salt = match &statement.options.salt {
         None => None,
         Some(salt) => {
@@ -393,8 +403,42 @@ pub(super) fn checked_default(
     Ok((sql, value))
 }
 
-fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<Vec<KeyElement>, SqlError> {
-    let definitions = statement.primary_key.as_deref().unwrap_or_default();
+/// Adds the key of a table that is declared without one, with a notice.
+///
+/// Fails on options that are about a key.
+fn row_id(
+    statement: &CreateTableStatement,
+    columns: &mut Vec<Column>,
+    session: &mut Session,
+) -> Result<KeyElement, SqlError> {
+    let name = &statement.name;
+    let what = match &statement.options {
+        options if options.salt.is_some() => Some("SALT_BUCKETS"),
+        options if !options.split_on.is_empty() => Some("SPLIT ON"),
+        options if options.versions.flatten().is_some() => Some("VERSIONS"),
+        _ => None,
+    };
+    if let Some(what) = what {
+        let message = format!("{what} needs a primary key, and table \"{}\" has none", name.name);
+        return Err(SqlError::statement("42P16", message).at(name.position));
+    }
+    let id = ColumnId(columns.len() as u32);
+    columns.push(Column::row_id(id));
+    session.notice(Notice::new(format!(
+        "table \"{}\" has no primary key: its rows are kept in the order in which they are inserted",
+        name.name
+    )));
+    Ok(KeyElement {
+        expr: KeyExpr::Column(id),
+        order: SortOrder::Asc,
+    })
+}
+
+/// Returns the elements of a primary key as they are declared.
+pub(super) fn primary_key(
+    definitions: &[KeyElementDefinition],
+    columns: &[Column],
+) -> Result<Vec<KeyElement>, SqlError> {
     let mut elements = Vec::with_capacity(definitions.len());
     for definition in definitions {
         let expr = match &definition.expr {
@@ -414,7 +458,6 @@ fn primary_key(statement: &CreateTableStatement, columns: &[Column]) -> Result<V
             let message = format!("column \"{}\" appears twice in primary key constraint", name.text);
             return Err(SqlError::statement("42701", message).at(name.position));
         }
-        check_not_null(statement, &expr, definition)?;
         elements.push(KeyElement {
             expr,
             order: definition.order,

@@ -60,19 +60,20 @@ pub(super) fn expanded(
     // From the last on, so that places before stay what they are.
     for Liked { table, clause } in liked.iter().rev() {
         let columns = table
-            .columns
+            .declared_columns()
             .iter()
             .map(|column| column_like(catalog, table, column, clause))
             .collect::<Result<Vec<_>, SqlError>>()?;
         whole.columns.splice(clause.at..clause.at, columns);
     }
     for Liked { table, clause } in liked {
-        if clause.indexes && whole.primary_key.is_some() {
+        let has_key = clause.indexes && table.row_id().is_none();
+        if has_key && whole.primary_key.is_some() {
             let name = &statement.name.name;
             let message = format!("multiple primary keys for table \"{name}\" are not allowed");
             return Err(SqlError::statement("42P16", message).at(clause.table.position));
         }
-        if clause.indexes {
+        if has_key {
             whole.primary_key = Some(key_like(table, clause)?);
         }
         if clause.constraints {
@@ -86,11 +87,6 @@ pub(super) fn expanded(
         if clause.storage {
             add_families(&mut whole, table, clause);
         }
-    }
-    if whole.primary_key.is_none()
-        && let Some(Liked { table, clause }) = liked.first()
-    {
-        whole.primary_key = Some(key_like(table, clause)?);
     }
     Ok(whole)
 }
@@ -221,7 +217,10 @@ fn key_like(table: &Table, clause: &LikeClause) -> Result<Vec<KeyElementDefiniti
 /// Keeps columns together that are so in the other table; how long they live is not theirs to say.
 fn add_families(statement: &mut CreateTableStatement, table: &Table, clause: &LikeClause) {
     for family in table.families.iter().filter(|family| family.id != FamilyId(0)) {
-        let columns = table.columns.iter().filter(|column| column.family == family.id);
+        let columns = table
+            .declared_columns()
+            .iter()
+            .filter(|column| column.family == family.id);
         statement.families.push(FamilyDefinition {
             name: named(&family.name, clause),
             columns: columns.map(|column| named(&column.name, clause)).collect(),

@@ -297,12 +297,6 @@ fn wrong_definitions_say_what_and_where() {
             28,
         ),
         (
-            "CREATE TABLE u (a INTEGER)",
-            "42P16",
-            "table \"u\" needs a PRIMARY KEY: rows are kept in its order",
-            14,
-        ),
-        (
             "CREATE TABLE u (a INTEGER, PRIMARY KEY (b))",
             "42703",
             "column \"b\" named in key does not exist",

@@ -184,7 +184,7 @@ fn tables_read(plan: &LogicalPlan) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlE
             && let Some(provider) = provider.downcast_ref::<RukhTable>()
         {
             let table = provider.table();
-            let all = || (0..table.columns.len()).collect();
+            let all = || (0..table.declared_columns().len()).collect();
             let positions: Vec<usize> = scan.projection.clone().unwrap_or_else(all);
             let mut columns: Vec<ColumnId> = positions.iter().map(|at| table.columns[*at].id).collect();
             for filter in &scan.filters {

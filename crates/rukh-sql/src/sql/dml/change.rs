@@ -194,8 +194,8 @@ fn changed_relation(
 ) -> TableWithJoins {
     match with {
         _ if let Some(view) = view => derived(view.query.clone(), name, Vec::new()),
-        Some(_) => relation_of(table, name),
-        None => given.clone(),
+        None if table.row_id().is_none() => given.clone(),
+        _ => relation_of(table, name),
     }
 }
 

@@ -135,6 +135,13 @@ impl<'a> Way<'a> {
         params: &'a [ScalarValue],
     ) -> Result<Self, SqlError> {
         Ok(match conflict {
+            Conflict::Replace if table.row_id().is_some() => {
+                let message = format!(
+                    "UPSERT needs a primary key, and table \"{}\" has none",
+                    table.name
+                );
+                return Err(SqlError::statement("42P10", message).with_hint("Say INSERT."));
+            }
             Conflict::Replace => Way::Upsert,
             Conflict::Leave(conflict) => Way::Insert(conflict),
             Conflict::Update(update) => Way::Resolve(Box::new(Resolver::new(table, name, *update, params)?)),

@@ -60,7 +60,8 @@ impl<'a> Returning<'a> {
         let position = |id: &ColumnId| table.position(*id).expect("a view has columns of its table");
         let shown = view
             .as_ref()
-            .map(|view| view.columns.iter().map(position).collect::<Vec<_>>());
+            .map(|view| view.columns.iter().map(position).collect::<Vec<_>>())
+            .or_else(|| Some((0..table.row_id()?).collect()));
         let schema = table_schema(table);
         let schema = match &shown {
             Some(shown) => Arc::new(schema.project(shown).map_err(DataFusionError::from)?),

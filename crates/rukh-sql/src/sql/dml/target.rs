@@ -7,6 +7,7 @@ use rukh_engine::Write;
 use rukh_syntax::sqlparser::ast::{self, Ident, SetExpr, TableFactor, TableWithJoins};
 
 use crate::bind::names::view_target::{Change, ViewTarget, view_target};
+use crate::bind::types::table_schema::with_row_ids;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_syntax::ObjectName;
@@ -75,7 +76,7 @@ impl Target {
 /// Returns the columns that the statement names, or all in declared order.
 pub(super) fn named_columns(table: &Table, names: &[ast::ObjectName]) -> Result<Vec<ColumnId>, SqlError> {
     if names.is_empty() {
-        return Ok(table.columns.iter().map(|column| column.id).collect());
+        return Ok(table.declared_columns().iter().map(|column| column.id).collect());
     }
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
@@ -102,7 +103,10 @@ pub(super) fn column_of<'t>(table: &'t Table, name: &ObjectName) -> Result<&'t C
 
 /// Makes `table AS name`.
 pub(super) fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
-    let query = select_table(&table.schema, &table.name);
+    let query = match table.row_id() {
+        Some(_) => select_table(&table.schema, &with_row_ids(&table.name)),
+        None => select_table(&table.schema, &table.name),
+    };
     let mut from = match *query.body {
         SetExpr::Select(select) => select.from,
         _ => Vec::new(),

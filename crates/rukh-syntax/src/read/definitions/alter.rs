@@ -26,6 +26,7 @@
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
+use crate::read::definitions::create_index::primary_key_element;
 use crate::read::definitions::create_table;
 use crate::read::definitions::data_type::data_type;
 use crate::read::definitions::lifetime::lifetime;
@@ -99,11 +100,13 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, StatementError
                     ..
                 }
                 | AlterAction::AlterNumbers { .. }
+                | AlterAction::AddPrimaryKey { .. }
                 | AlterAction::Repack
         )
     };
     if actions.len() > 1 && actions.iter().any(alone) {
-        let message = "RENAME, REPACK and changes of identity columns stand alone in ALTER TABLE";
+        let message =
+            "RENAME, REPACK, ADD PRIMARY KEY and changes of identity columns stand alone in ALTER TABLE";
         return Err(StatementError::unsupported(message).at(name.position));
     }
     Ok(Statement::AlterTable(Box::new(AlterTableStatement {
@@ -307,8 +310,13 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
         let columns = reader.names()?;
         return Ok(AlterAction::AddUnique(UniqueDefinition { name, columns }));
     }
-    if name.is_some() || reader.peeks_any(&["primary", "foreign", "exclude"]) {
-        return Err(reader.unsupported("only CHECK and UNIQUE constraints can be added"));
+    let position = reader.position();
+    if reader.accept(&["primary", "key"]) {
+        let elements = reader.parenthesised(primary_key_element)?;
+        return Ok(AlterAction::AddPrimaryKey { elements, position });
+    }
+    if name.is_some() || reader.peeks_any(&["foreign", "exclude"]) {
+        return Err(reader.unsupported("only PRIMARY KEY, UNIQUE and CHECK constraints can be added"));
     }
     reader.accept(&["column"]);
     let if_not_exists = reader.if_not_exists();

@@ -274,6 +274,9 @@ fn action(action: &AlterAction) -> String {
             )
         }
         AlterAction::Repack => "repack".to_string(),
+        AlterAction::AddPrimaryKey { elements, position } => {
+            format!("primary key of {} at {position}", elements.len())
+        }
         AlterAction::RenameTo(name) => format!("to {}", name.text),
         AlterAction::RenameColumn { old, new } => format!("{} to {}", old.text, new.text),
         AlterAction::RenameConstraint { old, new } => format!("constraint {} to {}", old.text, new.text),

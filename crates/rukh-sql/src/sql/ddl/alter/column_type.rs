@@ -116,10 +116,11 @@ fn converted(
         name: format!("{}{HIDDEN}", column.name),
         ty,
         default: None,
+        values: ColumnValues::default(),
         ..column.clone()
     };
     let mut through = table.with_column(after)?;
-    let at = through.columns.len() - 1;
+    let at = through.declared_columns().len() - 1;
     let generated = generated_column(&through, &through.columns[at], using.unwrap_or(own), &[])?;
     through.columns[at].values = ColumnValues {
         generated: Some(generated),

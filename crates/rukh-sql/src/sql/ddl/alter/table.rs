@@ -17,7 +17,7 @@ use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
     AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, IdentityDefinition,
-    IdentityKind, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+    IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
 };
 
 use super::column_type::retyped;
@@ -32,7 +32,9 @@ use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::default_of;
 use crate::sql::ddl::columns::column_id;
 use crate::sql::ddl::create_index::index_error;
-use crate::sql::ddl::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
+use crate::sql::ddl::create_table::{
+    aside, checked_default, create_uniques, own_sequence, primary_key, unique_draft,
+};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
 use crate::sql::ddl::names::{check_free, skipped};
 use crate::sql::ddl::remove::check_no_views;
@@ -58,6 +60,9 @@ pub(in crate::sql::ddl) fn alter_table(
         return create_uniques(session, &table, std::slice::from_ref(unique));
     }
     match statement.actions.as_slice() {
+        [AlterAction::AddPrimaryKey { elements, position }] => {
+            return add_primary_key(session, &table, elements, *position);
+        }
         [AlterAction::AddIdentity { column, identity }] => {
             return add_identity(session, &table, column, identity);
         }
@@ -121,6 +126,32 @@ pub(in crate::sql::ddl) fn alter_table(
         Ok(_) => Ok(()),
         Err(Failed::Statement(error)) => Err(error),
         Err(Failed::Engine(error)) => Err(engine_error(error).at(statement.name.position)),
+    }
+}
+
+/// Gives a primary key to a table that was declared without one.
+fn add_primary_key(
+    session: &mut Session,
+    table: &Table,
+    elements: &[KeyElementDefinition],
+    position: usize,
+) -> Result<(), SqlError> {
+    let altered = session.engine().alter_table(table.id, |_, before| {
+        if before.row_id().is_none() {
+            let message = format!(
+                "multiple primary keys for table \"{}\" are not allowed",
+                before.name
+            );
+            return Err(SqlError::statement("42P16", message).at(position).into());
+        }
+        let elements = primary_key(elements, before.declared_columns())?;
+        let next = before.with_primary_key(elements);
+        Ok::<_, Failed>(next.map_err(|error| SqlError::from(error).at(position))?)
+    });
+    match altered {
+        Ok(_) => Ok(()),
+        Err(Failed::Statement(error)) => Err(error),
+        Err(Failed::Engine(error)) => Err(engine_error(error).at(position)),
     }
 }
 
@@ -259,6 +290,7 @@ impl Change<'_> {
             | AlterAction::AddIdentity { .. }
             | AlterAction::AlterNumbers { .. }
             | AlterAction::Repack
+            | AlterAction::AddPrimaryKey { .. }
             | AlterAction::DropComputed {
                 computed: Computed::Identity,
                 ..
@@ -494,7 +526,7 @@ impl Change<'_> {
         let is_required = !column.nullable && column.values.missing.is_none();
         let placed = |error: rukh_catalog::CatalogError| SqlError::from(error).at(*position);
         self.next = self.next.with_column(column).map_err(placed)?;
-        let at = self.next.columns.len() - 1;
+        let at = self.next.declared_columns().len() - 1;
         let id = self.next.columns[at].id;
         if let Some(expression) = &definition.generated {
             let others = self.next.columns.iter();
