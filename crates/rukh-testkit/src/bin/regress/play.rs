@@ -318,19 +318,9 @@ fn from_file(sql: &str) -> (String, Option<String>) {
     }
 }
 
-/// Returns a statement as both sides run it: a table that stays, with columns of type `text` in place of `name`.
+/// Returns a statement as both sides run it: what it makes stays, and columns of type `name` are of type `text`.
 fn adapted(sql: &str) -> String {
-    let lower = sql.to_lowercase();
-    let words: Vec<&str> = lower.split_whitespace().take(3).collect();
-    let is_table = match words.as_slice() {
-        ["create", "table", ..] => true,
-        ["create", kind, "table", ..] => matches!(*kind, "temp" | "temporary" | "unlogged"),
-        _ => false,
-    };
-    match is_table {
-        true => permanent(&without_names(sql)),
-        false => sql.to_string(),
-    }
+    permanent(&without_names(sql))
 }
 
 /// Makes a temporary table one that stays: each script has a database of its own.
