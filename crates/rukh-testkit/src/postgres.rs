@@ -174,6 +174,15 @@ impl PostgresDatabase {
         })
     }
 
+    /// Returns the arguments by which PostgreSQL's own programs find the database.
+    pub fn arguments(&self) -> Result<Vec<String>, String> {
+        let server = server()?;
+        let host = server.directory.display().to_string();
+        let port = server.port.to_string();
+        let all = ["-h", &host, "-p", &port, "-U", "rukh", "-d", &self.name];
+        Ok(all.map(String::from).to_vec())
+    }
+
     /// Returns the connection itself.
     pub fn into_client(self) -> Client {
         self.client

@@ -284,3 +284,62 @@ fn pgbench_runs_in_every_mode() {
     }
     server.stop();
 }
+
+/// What a database shows that was loaded from a dump.
+const OF_A_DUMP: &[&str] = &[
+    "SELECT * FROM shop.customers ORDER BY customer_id",
+    "SELECT * FROM public.films ORDER BY film_id",
+    "SELECT * FROM public.rentals ORDER BY customer_id, film_id",
+    "SELECT at, message, bytes, flag, count(*) FROM public.log GROUP BY at, message, bytes, flag ORDER BY at, message",
+    "COPY public.log TO STDOUT",
+    "COPY public.films TO STDOUT",
+    "SELECT * FROM public.film_list ORDER BY id",
+    "SELECT table_schema, table_name, column_name, is_nullable FROM information_schema.columns WHERE table_schema IN ('public', 'shop') ORDER BY 1, 2, 3",
+    "SELECT conname, contype FROM pg_constraint WHERE contype IN ('p', 'u', 'c') AND connamespace IN ('public'::regnamespace, 'shop'::regnamespace) ORDER BY 1",
+    "SELECT obj_description('public.films'::regclass)",
+    "INSERT INTO shop.customers (first_name) VALUES ('new') RETURNING customer_id",
+    "INSERT INTO public.films (title, minutes) VALUES ('new', 90) RETURNING film_id, hours",
+    "SELECT nextval('public.tickets')",
+];
+
+#[test]
+fn a_dump_of_postgres_loads() {
+    let test = "a_dump_of_postgres_loads";
+    let found = postgres::program("pg_dump").and_then(|program| Ok((program, postgres::database()?)));
+    let Some((pg_dump, database)) = need::or_skip(test, found) else {
+        return;
+    };
+    let of_postgres = database.arguments().expect("the server runs");
+    let server = server();
+    let port = server.address().port().to_string();
+    let of_rukh = ["-h", "127.0.0.1", "-p", &port, "-U", "tester", "-d", "rukh"].map(String::from);
+    let psql = |database: &[String], arguments: &[&str]| {
+        let mut psql = Command::new(pg_dump.with_file_name("psql"));
+        psql.args(["-X", "-q", "-At", "-v", "ON_ERROR_STOP=1"]);
+        psql.env_remove("PGSERVICE").env("PGTZ", "UTC");
+        succeed(psql.args(database).args(arguments))
+    };
+    let made = paths::tests().join("clients").join("dumped.sql");
+    psql(&of_postgres, &["-f", &made.to_string_lossy()]).unwrap_or_else(|error| panic!("{error}"));
+    for rows in [&[][..], &["--rows-per-insert=7"]] {
+        let dump = succeed(
+            Command::new(&pg_dump)
+                .arg("--no-owner")
+                .args(rows)
+                .args(&of_postgres),
+        );
+        let dump = dump.unwrap_or_else(|error| panic!("{error}"));
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let file = directory.path().join("dump.sql");
+        std::fs::write(&file, dump).expect("a dump can be written");
+        psql(&of_rukh, &["-f", &file.to_string_lossy()]).unwrap_or_else(|error| panic!("{error}"));
+        for sql in OF_A_DUMP {
+            let expected = psql(&of_postgres, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
+            let shown = psql(&of_rukh, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
+            assert_eq!(shown, expected, "{sql}");
+        }
+        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, films, rentals, log; DROP SEQUENCE tickets; DROP SCHEMA shop";
+        psql(&of_rukh, &["-c", dropped]).unwrap_or_else(|error| panic!("{error}"));
+    }
+    server.stop();
+}

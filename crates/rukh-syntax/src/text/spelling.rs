@@ -6,6 +6,8 @@
 //! | `FOR KEY SHARE`              | `FOR SHARE`                   | lock holds what the weaker one promises         |
 //! | `FROM ONLY t`, `UPDATE ONLY` | `FROM t`, `UPDATE t`          | no table inherits from another                  |
 //! | `TABLE t` as a query         | `SELECT * FROM t`             |                                                 |
+//! | `ORDER BY a USING <`, `>`    | `ORDER BY a ASC`, `DESC`      | types have one order each                       |
+//! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -26,7 +28,7 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         let mut all = tokens.iter();
         all.any(|token| words.iter().any(|word| is_word(&token.token, word)))
     };
-    if !any(&["key", "only", "table"]) {
+    if !any(&["key", "only", "table", "using", "preceding", "following"]) {
         return;
     }
     let visible: Vec<usize> = (0..tokens.len())
@@ -50,6 +52,28 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
             && is_name
         {
             tokens[places[1]].token = blank.clone();
+        }
+    }
+    for places in visible.windows(2) {
+        let direction = match tokens[places[1]].token {
+            Token::Lt => "ASC",
+            Token::Gt => "DESC",
+            _ => continue,
+        };
+        if is_word(&tokens[places[0]].token, "using") {
+            tokens[places[0]].token = Token::make_keyword(direction);
+            tokens[places[1]].token = blank.clone();
+        }
+    }
+    for places in visible.windows(4) {
+        let [text, colons, ty, end] = [0, 1, 2, 3].map(|at| &tokens[places[at]].token);
+        let is_frame = matches!((text, colons), (Token::SingleQuotedString(_), Token::DoubleColon))
+            && is_word(ty, "interval")
+            && is_one_of(end, &["preceding", "following"]);
+        if is_frame {
+            tokens[places[1]].token = text.clone();
+            tokens[places[0]].token = Token::make_keyword("INTERVAL");
+            tokens[places[2]].token = blank.clone();
         }
     }
     // From the last on, so that places before stay what they are.

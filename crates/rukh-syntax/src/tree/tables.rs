@@ -93,6 +93,8 @@ pub struct IdentityDefinition {
     pub kind: IdentityKind,
     /// How the sequence counts.
     pub options: SequenceOptions,
+    /// SEQUENCE NAME: the name of the sequence; one that is free if absent.
+    pub sequence: Option<ObjectName>,
     /// Place in the statement, in characters from 1.
     pub position: usize,
 }

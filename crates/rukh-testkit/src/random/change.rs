@@ -32,6 +32,7 @@ impl Change {
         match random.random_range(0..12) {
             0..=3 => Change::Insert(rows(table, &table.all_columns(), 6, random)),
             4 => Change::InsertOrIgnore(rows(table, &table.all_columns(), 6, random)),
+            5..=7 if table.keyless => Change::Insert(rows(table, &table.all_columns(), 6, random)),
             5..=7 => upsert(table, random),
             8 => Change::Same(update(table, random)),
             9 => Change::Same(joined_update(table, random)),

@@ -57,6 +57,8 @@ pub struct RandomTable {
     pub key_columns: usize,
     /// Elements of the primary key; every key column is in one.
     pub key: Vec<RandomKeyElement>,
+    /// Whether there is no primary key: rows may be equal, and all columns count as those of the key.
+    pub keyless: bool,
     /// What follows the closing parenthesis.
     pub options: String,
     /// Indexes.
@@ -81,13 +83,32 @@ impl RandomTable {
             columns,
             key_columns,
             key,
+            keyless: false,
             options,
             indexes: Vec::new(),
         };
+        if random.random_bool(0.2) {
+            table.lose_key();
+        }
         table.indexes = (0..random.random_range(0..=3))
             .map(|number| draw_index(&table, number, random))
             .collect();
         table
+    }
+
+    /// Takes its primary key, and the options that need one.
+    fn lose_key(&mut self) {
+        self.keyless = true;
+        self.key_columns = self.columns.len();
+        let element = |column| RandomKeyElement {
+            column,
+            hash: None,
+            descending: false,
+        };
+        self.key = self.all_columns().into_iter().map(element).collect();
+        if let Some(at) = self.options.find(" SALT_BUCKETS") {
+            self.options.truncate(at);
+        }
     }
 
     /// Makes nothing of it columnar.
@@ -99,8 +120,11 @@ impl RandomTable {
     /// Returns the definition for Rukh.
     pub fn create_sql(&self) -> String {
         let columns = self.columns.iter().map(column_sql).collect::<Vec<_>>().join(", ");
-        let key = self.elements_sql(&self.key);
-        format!("CREATE TABLE t ({columns}, PRIMARY KEY ({key})){}", self.options)
+        let key = match self.keyless {
+            true => String::new(),
+            false => format!(", PRIMARY KEY ({})", self.elements_sql(&self.key)),
+        };
+        format!("CREATE TABLE t ({columns}{key}){}", self.options)
     }
 
     /// Returns the definition for PostgreSQL: columns only. Uniqueness is checked by
@@ -134,7 +158,10 @@ impl RandomTable {
     /// and the columns of the unique indexes among `indexes`.
     pub fn duplicates_sql<'a>(&self, indexes: impl Iterator<Item = &'a RandomIndex>) -> Vec<String> {
         let key: Vec<usize> = (0..self.key_columns).collect();
-        let mut queries = vec![self.duplicate_sql(&key, "true")];
+        let mut queries = match self.keyless {
+            true => Vec::new(),
+            false => vec![self.duplicate_sql(&key, "true")],
+        };
         for index in indexes.filter(|index| index.unique) {
             let columns: Vec<usize> = index.elements.iter().map(|element| element.column).collect();
             let mut holds = index

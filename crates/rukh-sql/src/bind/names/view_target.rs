@@ -18,6 +18,7 @@ use crate::bind::spelling::literal_values::literal;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::select_calls::calls;
 use crate::bind::types::expressions::evaluate_constant;
+use crate::bind::types::table_schema::with_row_ids;
 use rukh_error::SqlError;
 use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datum_from_scalar;
@@ -166,9 +167,13 @@ fn target_of(catalog: &Catalog, view: &View, checked: bool) -> Result<ViewTarget
 fn whole_table(catalog: &Catalog, name: &ObjectName) -> Result<ViewTarget, SqlError> {
     let schema = name.schema.as_deref().unwrap_or("public");
     let table = catalog.table_named(schema, &name.name)?.clone();
+    let name = match table.row_id() {
+        Some(_) => &with_row_ids(&table.name),
+        None => &table.name,
+    };
     Ok(ViewTarget {
-        query: rukh_syntax::make::select_table(&table.schema, &table.name),
-        columns: table.columns.iter().map(|column| column.id).collect(),
+        query: rukh_syntax::make::select_table(&table.schema, name),
+        columns: table.declared_columns().iter().map(|column| column.id).collect(),
         table,
         fixed: Vec::new(),
         checks: Vec::new(),

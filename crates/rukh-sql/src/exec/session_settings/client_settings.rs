@@ -19,6 +19,8 @@ enum Takes {
     Text,
     /// One of these, in any case; the first is the default.
     OneOf(&'static [&'static str]),
+    /// `on` or `off`.
+    Switch,
     /// Milliseconds.
     Time,
     /// An integer of a range.
@@ -58,6 +60,12 @@ const KNOWN: &[Known] = &[
         "how binary strings are shown",
     ),
     known(
+        "check_function_bodies",
+        "on",
+        Takes::Switch,
+        "whether functions are checked when they are made; there are none",
+    ),
+    known(
         "client_encoding",
         "UTF8",
         Takes::OneOf(&["UTF8", "UTF-8", "UNICODE"]),
@@ -79,6 +87,12 @@ const KNOWN: &[Known] = &[
             "ISO, MDY", "ISO", "ISO, DMY", "ISO, YMD", "ISO,MDY", "ISO,DMY", "ISO,YMD",
         ]),
         "how dates are shown",
+    ),
+    known(
+        "default_tablespace",
+        "",
+        Takes::OneOf(&[""]),
+        "where tables are made; there is one place",
     ),
     known(
         "extra_float_digits",
@@ -128,6 +142,12 @@ const KNOWN: &[Known] = &[
         "63",
         Takes::Fixed,
         "the longest name that clients should use",
+    ),
+    known(
+        "row_security",
+        "on",
+        Takes::Switch,
+        "whether policies hide rows; there are none",
     ),
     known(
         "server_encoding",
@@ -182,6 +202,12 @@ const KNOWN: &[Known] = &[
         "0",
         Takes::Time,
         "the longest that a transaction may take",
+    ),
+    known(
+        "xmloption",
+        "content",
+        Takes::OneOf(&["content", "document"]),
+        "what a text of type xml is; there is no such type",
     ),
 ];
 
@@ -249,6 +275,11 @@ impl Known {
             _ if value.eq_ignore_ascii_case("default") => Ok(None),
             Takes::Text => Ok(Some(value.to_string())),
             Takes::OneOf(values) => self.one_of(values, value).map(Some),
+            Takes::Switch => match value.to_ascii_lowercase().as_str() {
+                "on" | "true" | "yes" | "1" => Ok(Some("on".to_string())),
+                "off" | "false" | "no" | "0" => Ok(Some("off".to_string())),
+                _ => Err(self.invalid(value)),
+            },
             Takes::Integer(min, max) => match value.parse::<i64>() {
                 Ok(number) if (*min..=*max).contains(&number) => Ok(Some(number.to_string())),
                 Ok(number) => {
@@ -339,6 +370,11 @@ mod tests {
             ("datestyle", "German", Err("0A000")),
             ("extra_float_digits", "3", Ok("3")),
             ("extra_float_digits", "-3", Err("22023")),
+            ("row_security", "FALSE", Ok("off")),
+            ("row_security", "maybe", Err("22023")),
+            ("default_tablespace", "", Ok("")),
+            ("default_tablespace", "fast", Err("0A000")),
+            ("xmloption", "document", Ok("document")),
             ("server_version", "9", Err("55P02")),
             ("my.own", "thing", Ok("thing")),
         ];

@@ -104,7 +104,7 @@ fn table_query(
     let names: Vec<String> = match columns {
         [] => {
             let stored = table
-                .columns
+                .declared_columns()
                 .iter()
                 .filter(|column| column.values.generated.is_none());
             stored.map(|column| quoted(&column.name)).collect()

@@ -361,11 +361,25 @@ pub(super) fn own_sequence(
         let message = "identity column type must be smallint, integer, or bigint";
         return Err(place(SqlError::statement("22023", message)));
     }
-    let base = format!("{}_{}_seq", table.name, column.text);
-    let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-    let name = names.find(|name| !is_taken(name)).unwrap_or(base);
+    let schema = table.schema.as_deref().unwrap_or(PUBLIC);
+    let name = match &identity.sequence {
+        Some(given) if given.schema.as_deref().is_some_and(|of| of != schema) => {
+            let message = "sequence must be in same schema as table it is linked to";
+            return Err(SqlError::statement("55000", message).at(given.position));
+        }
+        Some(given) if is_taken(&given.name) => {
+            let message = format!("relation \"{}\" already exists", given.name);
+            return Err(SqlError::statement("42P07", message).at(given.position));
+        }
+        Some(given) => given.name.clone(),
+        None => {
+            let base = format!("{}_{}_seq", table.name, column.text);
+            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+            names.find(|name| !is_taken(name)).unwrap_or(base)
+        }
+    };
     sequence(
-        table.schema.as_deref().unwrap_or(PUBLIC),
+        schema,
         &name,
         identity.options.ty.unwrap_or(ty),
         &identity.options,

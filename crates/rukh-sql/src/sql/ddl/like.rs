@@ -188,6 +188,7 @@ fn identity_like(
             cache: Some(sequence.cache),
             cycle: sequence.cycle,
         },
+        sequence: None,
         position: clause.table.position,
     })
 }

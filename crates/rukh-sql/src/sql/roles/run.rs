@@ -476,7 +476,9 @@ impl Run<'_> {
             }
             _ => objects_named(self.catalog, object),
         };
-        let Some((id, _)) = found.iter().find(|(_, found)| *found == kind) else {
+        // As in PostgreSQL, ALTER TABLE takes any relation.
+        let is_meant = |found: Ownable| found == kind || kind == Ownable::Table;
+        let Some((id, _)) = found.iter().find(|(_, found)| is_meant(*found)) else {
             return Err(SqlError::undefined_table(&object.name).at(object.position));
         };
         self.check_superuser(&format!(

@@ -317,6 +317,7 @@ pub(crate) fn column(
         identity: serial.map(|_| IdentityDefinition {
             kind: IdentityKind::Serial,
             options: SequenceOptions::default(),
+            sequence: None,
             position,
         }),
         name,
@@ -476,7 +477,7 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
     let name = &column.name.text;
     if by_default || reader.peeks(&["identity"]) {
         reader.expect(&["identity"])?;
-        let options = identity_options(reader)?;
+        let (options, sequence) = identity_options(reader)?;
         let kind = match by_default {
             true => IdentityKind::ByDefault,
             false => IdentityKind::Always,
@@ -488,6 +489,7 @@ fn generated(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(
         column.identity = Some(IdentityDefinition {
             kind,
             options,
+            sequence,
             position,
         });
         return check_one_source(column, position);
@@ -514,9 +516,11 @@ pub(crate) fn identity(reader: &mut Reader<'_>) -> Result<IdentityDefinition, St
         }
     };
     reader.expect(&["as", "identity"])?;
+    let (options, sequence) = identity_options(reader)?;
     Ok(IdentityDefinition {
         kind,
-        options: identity_options(reader)?,
+        options,
+        sequence,
         position,
     })
 }

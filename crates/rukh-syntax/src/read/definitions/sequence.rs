@@ -109,14 +109,25 @@ pub(crate) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, Stat
     })
 }
 
-/// Reads the options of an identity column, if there are some: in parentheses, without commas.
-pub(crate) fn identity_options(reader: &mut Reader<'_>) -> Result<SequenceOptions, StatementError> {
-    let mut options = SequenceOptions::default();
+/// Reads the options of an identity column, if there are some, and the name of its sequence: in parentheses, without commas.
+pub(crate) fn identity_options(
+    reader: &mut Reader<'_>,
+) -> Result<(SequenceOptions, Option<ObjectName>), StatementError> {
+    let (mut options, mut name) = (SequenceOptions::default(), None);
     if reader.accept_token(&Token::LParen) {
-        while option(reader, &mut options)? {}
+        loop {
+            let position = reader.position();
+            if reader.accept(&["sequence", "name"]) {
+                if name.replace(reader.object_name()?).is_some() {
+                    return Err(conflicting_options(position));
+                }
+            } else if !option(reader, &mut options)? {
+                break;
+            }
+        }
         reader.expect_token(&Token::RParen)?;
     }
-    Ok(options)
+    Ok((options, name))
 }
 
 /// Reads one option; false if there is no more.

@@ -452,7 +452,7 @@ fn alter() {
         (
             "ALTER TABLE t RENAME TO u, DROP a",
             "0A000",
-            "RENAME, REPACK and changes of identity columns stand alone in ALTER TABLE",
+            "RENAME, REPACK, ADD PRIMARY KEY and changes of identity columns stand alone in ALTER TABLE",
             13,
         ),
     ]);
