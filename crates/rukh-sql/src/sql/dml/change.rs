@@ -21,7 +21,7 @@ use rukh_syntax::sqlparser::ast::{
 use super::assign::assignments;
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
-use super::target::{Scope, Target, commit, refuse, relation_of, target};
+use super::target::{Scope, Target, changed_relation_of, commit, refuse, target};
 use crate::bind::names::view_target::{Change, ViewTarget};
 use crate::sql::computed::Relation;
 use crate::sql::session::Session;
@@ -195,7 +195,7 @@ fn changed_relation(
     match with {
         _ if let Some(view) = view => derived(view.query.clone(), name, Vec::new()),
         None if table.row_id().is_none() => given.clone(),
-        _ => relation_of(table, name),
+        _ => changed_relation_of(table, name),
     }
 }
 

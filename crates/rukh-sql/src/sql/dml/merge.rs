@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{
 use super::assign::assignments;
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
-use super::target::{Scope, Target, commit, named_columns, relation_of};
+use super::target::{Scope, Target, changed_relation_of, commit, named_columns};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use crate::bind::names::view_target::Change;
 use crate::bind::types::table_schema::table_schema;
@@ -140,7 +140,7 @@ impl<'a> MergeReading<'a> {
         let from = TableWithJoins {
             relation: self.statement.source.clone(),
             joins: vec![Join {
-                relation: relation_of(&self.table, &self.name).relation,
+                relation: changed_relation_of(&self.table, &self.name).relation,
                 global: false,
                 join_operator,
             }],
@@ -164,7 +164,7 @@ impl<'a> MergeReading<'a> {
         };
         self.select(
             self.columns(),
-            relation_of(&self.table, &self.name),
+            changed_relation_of(&self.table, &self.name),
             Some(is_unmatched),
         )
     }

@@ -175,7 +175,7 @@ fn change_shape(reading: &Reading<'_>) -> WriteShape {
     shape.assign(assignments.map(|(_, expr)| expr), &types_of(&reading.table, &ids));
     if let Some(items) = reading.returning {
         let mut from = reading.from.clone();
-        if reading.view.is_some() {
+        if reading.view.is_some() || reading.table.row_id().is_some() {
             from[0] = relation_of(&reading.table, &reading.name);
         }
         shape.returning = Some(Query {

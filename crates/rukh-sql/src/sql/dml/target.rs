@@ -102,11 +102,20 @@ pub(super) fn column_of<'t>(table: &'t Table, name: &ObjectName) -> Result<&'t C
 }
 
 /// Makes `table AS name`.
-pub(super) fn relation_of(table: &Arc<Table>, name: &str) -> TableWithJoins {
-    let query = match table.row_id() {
-        Some(_) => select_table(&table.schema, &with_row_ids(&table.name)),
-        None => select_table(&table.schema, &table.name),
-    };
+pub(super) fn relation_of(table: &Table, name: &str) -> TableWithJoins {
+    named(table, &table.name, name)
+}
+
+/// Returns a table whose rows a statement changes as an item of FROM, with its row ids, if it has some.
+pub(super) fn changed_relation_of(table: &Table, name: &str) -> TableWithJoins {
+    match table.row_id() {
+        Some(_) => named(table, &with_row_ids(&table.name), name),
+        None => relation_of(table, name),
+    }
+}
+
+fn named(table: &Table, shown: &str, name: &str) -> TableWithJoins {
+    let query = select_table(&table.schema, shown);
     let mut from = match *query.body {
         SetExpr::Select(select) => select.from,
         _ => Vec::new(),
