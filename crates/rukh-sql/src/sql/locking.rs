@@ -337,7 +337,7 @@ fn show_row_ids(select: &mut Select, locked: &LockedTable) {
                 continue;
             }
             if let Some(last) = name.0.last_mut() {
-                let shown = Ident::with_quote('"', with_row_ids(&locked.table.name));
+                let shown = Ident::with_quote('"', with_row_ids(&locked.table));
                 *last = ast::ObjectNamePart::Identifier(shown);
             }
             alias.get_or_insert_with(|| ast::TableAlias {

@@ -167,12 +167,8 @@ fn target_of(catalog: &Catalog, view: &View, checked: bool) -> Result<ViewTarget
 fn whole_table(catalog: &Catalog, name: &ObjectName) -> Result<ViewTarget, SqlError> {
     let schema = name.schema.as_deref().unwrap_or("public");
     let table = catalog.table_named(schema, &name.name)?.clone();
-    let name = match table.row_id() {
-        Some(_) => &with_row_ids(&table.name),
-        None => &table.name,
-    };
     Ok(ViewTarget {
-        query: rukh_syntax::make::select_table(&table.schema, name),
+        query: rukh_syntax::make::select_table(&table.schema, &with_row_ids(&table)),
         columns: table.declared_columns().iter().map(|column| column.id).collect(),
         table,
         fixed: Vec::new(),

@@ -14,9 +14,12 @@ const ROW_ID_KEY: &str = "rukh.row_id";
 /// What follows the name of a table in a query that reads its row ids; such a name can be neither typed nor given.
 const WITH_ROW_IDS: char = HIDDEN;
 
-/// Returns the name under which a table shows its row ids.
-pub(crate) fn with_row_ids(name: &str) -> String {
-    format!("{name}{WITH_ROW_IDS}")
+/// Returns the name under which a table shows its row ids; its own if it has none.
+pub(crate) fn with_row_ids(table: &Table) -> String {
+    match table.row_id() {
+        Some(_) => format!("{}{WITH_ROW_IDS}", table.name),
+        None => table.name.clone(),
+    }
 }
 
 /// Returns the name of a table that such a name stands for.

@@ -275,10 +275,10 @@ impl Known {
             _ if value.eq_ignore_ascii_case("default") => Ok(None),
             Takes::Text => Ok(Some(value.to_string())),
             Takes::OneOf(values) => self.one_of(values, value).map(Some),
-            Takes::Switch => match value.to_ascii_lowercase().as_str() {
-                "on" | "true" | "yes" | "1" => Ok(Some("on".to_string())),
-                "off" | "false" | "no" | "0" => Ok(Some("off".to_string())),
-                _ => Err(self.invalid(value)),
+            Takes::Switch => match switch(&value.to_ascii_lowercase()) {
+                Some(true) => Ok(Some("on".to_string())),
+                Some(false) => Ok(Some("off".to_string())),
+                None => Err(self.invalid(value)),
             },
             Takes::Integer(min, max) => match value.parse::<i64>() {
                 Ok(number) if (*min..=*max).contains(&number) => Ok(Some(number.to_string())),
@@ -304,7 +304,11 @@ impl Known {
             Some(_) if self.is_spelling() => Ok(self.default.to_string()),
             Some(known) => Ok(known.to_string()),
             None => {
-                let message = format!("parameter \"{}\" can only be {}", self.name, self.default);
+                let default = match self.default {
+                    "" => "''",
+                    default => default,
+                };
+                let message = format!("parameter \"{}\" can only be {default}", self.name);
                 let error = SqlError::unsupported(message);
                 Err(error.with_detail(format!("The requested value is \"{value}\".")))
             }
@@ -322,6 +326,15 @@ impl Known {
     fn invalid(&self, value: &str) -> SqlError {
         let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
         SqlError::statement("22023", message)
+    }
+}
+
+/// Reads a switch in lower case: `on`, `false`, `1`.
+pub(super) fn switch(text: &str) -> Option<bool> {
+    match text {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rukh_syntax::{Isolation, serializable};
 
-use crate::exec::session_settings::client_settings::ClientSettings;
+use crate::exec::session_settings::client_settings::{ClientSettings, switch};
 use crate::exec::session_settings::durations::{duration_text, parse_duration};
 use crate::exec::session_settings::search_path::SearchPath;
 use rukh_error::SqlError;
@@ -367,10 +367,8 @@ impl Settings {
 
 fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
     match value {
-        "on" | "true" | "yes" | "1" => Ok(true),
-        "off" | "false" | "no" | "0" => Ok(false),
         "default" => Ok(default),
-        _ => Err(invalid(name, value)),
+        value => switch(value).ok_or_else(|| invalid(name, value)),
     }
 }
 

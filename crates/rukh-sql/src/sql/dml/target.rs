@@ -108,10 +108,7 @@ pub(super) fn relation_of(table: &Table, name: &str) -> TableWithJoins {
 
 /// Returns a table whose rows a statement changes as an item of FROM, with its row ids, if it has some.
 pub(super) fn changed_relation_of(table: &Table, name: &str) -> TableWithJoins {
-    match table.row_id() {
-        Some(_) => named(table, &with_row_ids(&table.name), name),
-        None => relation_of(table, name),
-    }
+    named(table, &with_row_ids(table), name)
 }
 
 fn named(table: &Table, shown: &str, name: &str) -> TableWithJoins {
