@@ -160,6 +160,12 @@ pub enum EngineError {
         /// Name of the index.
         index: String,
     },
+    /// A statement that cannot be taken back, within a transaction (25001).
+    #[error("{what} cannot run inside a transaction block")]
+    InTransaction {
+        /// The statement.
+        what: &'static str,
+    },
     /// An index was dropped while it was being built (55000).
     #[error("the index was dropped while it was being built")]
     IndexDropped,
@@ -203,6 +209,7 @@ impl EngineError {
                 Some("The row is refused because writing it would replace the other.".to_string())
             }
             EngineError::Function { sql, .. } => Some(format!("While evaluating {sql}.")),
+            EngineError::Conflict { table, cause } if table.is_empty() => Some(cause.to_string()),
             EngineError::Conflict { table, cause } => Some(format!("Table \"{table}\": {cause}")),
             EngineError::Deadlock => {
                 Some("Another transaction waits for rows that this one has locked, and has locked one that this one wants.".to_string())

@@ -263,6 +263,7 @@ impl From<EngineError> for SqlError {
             }
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
+            EngineError::InTransaction { .. } => SqlError::statement("25001", message),
             EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
             EngineError::IndexNotReady { .. } | EngineError::IndexDropped | EngineError::Immutable { .. } => {
                 with_advice(SqlError::statement("55000", message), &error)

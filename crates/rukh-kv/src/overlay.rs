@@ -15,6 +15,8 @@
 //! | `01` | the value | a key that has this value                     |
 //! | `02` | operand   | a key whose stored value this is merged into  |
 //!
+//! A table that lost all its keys at once is in a list; of what the snapshot has of it nothing is shown from then on.
+//!
 //! A merge stays one as long as the transaction has not otherwise written the key, so that what others
 //! merge into it meanwhile is kept; a view folds it into the value of its snapshot.
 //!
@@ -28,7 +30,7 @@ use crate::merge;
 use crate::{KvError, KvSnapshot, MergeOperator, WriteBatch, WriteOp};
 use parking_lot::Mutex;
 use rukh_keys::KeyRange;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use view::OverlayView;
 
@@ -63,10 +65,22 @@ struct State {
     /// How many views and marks there are of each number.
     active: BTreeMap<u64, usize>,
     tables: Arc<Tables>,
+    /// The tables that lost all keys, each with the number of the batch.
+    clears: Vec<(u64, String)>,
+    /// The same tables.
+    cleared: Arc<BTreeSet<String>>,
     /// While there are marks: what was changed since the first of them, in order.
     log: Vec<Change>,
     marks: usize,
     bytes: u64,
+}
+
+/// What a batch does.
+enum Step<'b> {
+    /// A key of a table gets what is kept of it.
+    Set(&'b str, &'b [u8], Bytes),
+    /// A table loses all keys.
+    Clear(&'b str),
 }
 
 /// A key that a batch changed.
@@ -103,28 +117,30 @@ impl Overlay {
 
     /// Adds the operations of a batch, all at once.
     ///
-    /// Error `Unsupported` for a range, and for a merge without an operator; `Corruption` for operands
+    /// Error `Unsupported` for a range that is not a whole table, and for a merge without an operator; `Corruption` for operands
     /// that do not fold. Nothing of the batch is added then.
     pub fn apply(&self, batch: &WriteBatch) -> Result<(), KvError> {
         let mut state = self.state.lock();
-        let changes = self.changes(&state, batch)?;
+        let steps = self.steps(&state, batch)?;
         state.sequence += 1;
-        for (table, key, value) in changes {
-            let table = state.table(table);
-            state.set(&table, key, Some(value));
+        for step in steps {
+            match step {
+                Step::Set(table, key, value) => {
+                    let table = state.table(table);
+                    state.set(&table, key, Some(value));
+                }
+                Step::Clear(table) => state.clear(table),
+            }
         }
         Ok(())
     }
 
-    /// Returns what is to be kept of the keys of a batch, in order.
-    fn changes<'b>(
-        &self,
-        state: &State,
-        batch: &'b WriteBatch,
-    ) -> Result<Vec<(&'b str, &'b [u8], Bytes)>, KvError> {
-        let mut changes: Vec<(&str, &[u8], Bytes)> = Vec::with_capacity(batch.len());
-        // Positions of the changes that a merge may come on top of.
-        let mut newest: HashMap<(&str, &[u8]), usize> = HashMap::new();
+    /// Returns what a batch does, in order.
+    fn steps<'b>(&self, state: &State, batch: &'b WriteBatch) -> Result<Vec<Step<'b>>, KvError> {
+        let mut steps: Vec<Step<'b>> = Vec::with_capacity(batch.len());
+        // What a merge may come on top of.
+        let mut newest: HashMap<(&str, &[u8]), Bytes> = HashMap::new();
+        let mut cleared: BTreeSet<&str> = BTreeSet::new();
         let has_merges = batch.ops().any(|op| matches!(op, WriteOp::Merge { .. }));
         for op in batch.ops() {
             let (table, key, value) = match op {
@@ -132,7 +148,8 @@ impl Overlay {
                 WriteOp::Delete { table, key } => (table, key, Bytes::from([DELETED])),
                 WriteOp::Merge { table, key, operand } => {
                     let before = match newest.get(&(table, key)) {
-                        Some(at) => Some(Arc::clone(&changes[*at].2)),
+                        Some(value) => Some(Arc::clone(value)),
+                        None if cleared.contains(table) => None,
                         None => state
                             .tables
                             .get(table)
@@ -141,17 +158,27 @@ impl Overlay {
                     let value = self.merged(table, key, before.as_deref().and_then(kept), operand)?;
                     (table, key, value)
                 }
+                WriteOp::DeleteRange {
+                    table,
+                    start: [],
+                    limit: None,
+                } => {
+                    newest.retain(|(changed, _), _| *changed != table);
+                    cleared.insert(table);
+                    steps.push(Step::Clear(table));
+                    continue;
+                }
                 WriteOp::DeleteRange { .. } => {
                     let operation = "range deletion in a transaction";
                     return Err(KvError::Unsupported { operation });
                 }
             };
             if has_merges {
-                newest.insert((table, key), changes.len());
+                newest.insert((table, key), Arc::clone(&value));
             }
-            changes.push((table, key, value));
+            steps.push(Step::Set(table, key, value));
         }
-        Ok(changes)
+        Ok(steps)
     }
 
     /// Returns what is to be kept of a key after a merge.
@@ -181,13 +208,14 @@ impl Overlay {
     /// Shows the present changes over `base`. Batches to come do not change the view.
     pub fn over(self: &Arc<Self>, base: Arc<dyn KvSnapshot>) -> Arc<dyn KvSnapshot> {
         let claim = self.claim();
-        let tables = Arc::clone(&self.state.lock().tables);
-        Arc::new(OverlayView::new(
+        let state = self.state.lock();
+        Arc::new(OverlayView {
             base,
-            tables,
-            Arc::new(claim),
-            self.operator.clone(),
-        ))
+            tables: Arc::clone(&state.tables),
+            cleared: Arc::clone(&state.cleared),
+            claim: Arc::new(claim),
+            operator: self.operator.clone(),
+        })
     }
 
     /// Returns the memory that the changes take, roughly, in bytes.
@@ -203,7 +231,8 @@ impl Overlay {
 
     /// Returns whether there are no changes.
     pub fn is_empty(&self) -> bool {
-        self.state.lock().tables.values().all(|table| table.is_empty())
+        let state = self.state.lock();
+        state.cleared.is_empty() && state.tables.values().all(|table| table.is_empty())
     }
 
     /// Remembers the present state.
@@ -225,20 +254,27 @@ impl Overlay {
             let before = table.value(&key, then);
             state.write(&table, &key, before);
         }
+        state.clears.retain(|(sequence, _)| *sequence <= then);
+        let cleared = state.clears.iter().map(|(_, table)| table.clone()).collect();
+        state.cleared = Arc::new(cleared);
     }
 
-    /// Returns all changes as one batch, in the order of tables and keys.
+    /// Returns all changes as one batch, in the order of tables and keys; first the tables that lost what they had.
     pub fn batch(&self) -> WriteBatch {
         let state = self.state.lock();
         let mut batch = WriteBatch::new();
+        for name in state.cleared.iter() {
+            batch.delete_range(name, &KeyRange::all());
+        }
         for (name, table) in state.tables.iter() {
+            let is_cleared = state.cleared.contains(name);
             for key in table.keys(&KeyRange::all()) {
                 let value = table.value(&key, state.sequence);
                 match value.as_deref().and_then(kept) {
                     Some(Kept::Value(value)) => batch.put(name, &key, value),
                     Some(Kept::Merged(operand)) => batch.merge(name, &key, operand),
-                    Some(Kept::Deleted) => batch.delete(name, &key),
-                    None => {}
+                    Some(Kept::Deleted) if !is_cleared => batch.delete(name, &key),
+                    Some(Kept::Deleted) | None => {}
                 }
             }
         }
@@ -266,6 +302,17 @@ impl State {
         let table = Arc::new(Table::default());
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), Arc::clone(&table));
         table
+    }
+
+    /// Takes all keys from a table.
+    fn clear(&mut self, name: &str) {
+        if let Some(table) = self.tables.get(name).cloned() {
+            for key in table.keys(&KeyRange::all()) {
+                self.set(&table, &key, Some(Bytes::from([DELETED])));
+            }
+        }
+        self.clears.push((self.sequence, name.to_owned()));
+        Arc::make_mut(&mut self.cleared).insert(name.to_owned());
     }
 
     /// Changes a key, and notes it where a mark may want it undone.

@@ -89,19 +89,24 @@ impl Inner {
     fn switch(&self, build: &Build) -> Result<(), EngineError> {
         let catalog = self.definitions().catalog.clone();
         let (table, _) = catalog.index(build.index).ok_or_else(|| unknown(build.index))?;
-        let before = table.clone();
-        let mut table = Table::clone(table);
-        for index in table.indexes.iter_mut().filter(|index| index.id == build.index) {
-            build.take_place(index, &before);
-            index.state = IndexState::Ready;
-        }
-        if let Some(comment) = table.comments.indexes.remove(&build.index) {
-            table.comments.indexes.insert(build.filled, comment);
-        }
+        let table = switched(table, build);
         let id = table.id;
         self.commit_table(WriteBatch::new(), table)?;
         self.set_purges(id)
     }
+}
+
+/// Returns a table with the filled index Ready, in the place of the one that it was filled for.
+pub(crate) fn switched(before: &Table, build: &Build) -> Table {
+    let mut table = before.clone();
+    for index in table.indexes.iter_mut().filter(|index| index.id == build.index) {
+        build.take_place(index, before);
+        index.state = IndexState::Ready;
+    }
+    if let Some(comment) = table.comments.indexes.remove(&build.index) {
+        table.comments.indexes.insert(build.filled, comment);
+    }
+    table
 }
 
 /// Builds an index from a snapshot on; the caller does not hold the writer lock.

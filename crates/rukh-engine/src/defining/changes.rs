@@ -6,7 +6,6 @@ use crate::forms::stored;
 use crate::state::shared::Engine;
 use crate::{EngineError, SequenceState};
 use rukh_catalog::{Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId};
-use rukh_kv::WriteBatch;
 
 /// What becomes of definitions, all at once.
 #[derive(Clone, Debug, Default)]
@@ -37,95 +36,61 @@ impl Engine {
         &self,
         change: impl FnOnce(&Catalog) -> Result<DefinitionChanges, E>,
     ) -> Result<(), E> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let definitions = inner.definitions();
+        let under_way = self.begin_change()?;
+        let definitions = under_way.definitions.clone();
         let changes = change(&definitions.catalog)?;
-        Ok(self.apply(&definitions.catalog, changes)?)
-    }
-
-    fn apply(&self, before: &Catalog, mut changes: DefinitionChanges) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        for table in &changes.dropped_tables {
-            let own = before.sequences_of(*table).map(|sequence| sequence.id);
-            changes.dropped_sequences.extend(own);
-        }
-        changes.dropped_sequences.sort();
-        changes.dropped_sequences.dedup();
-        // No session takes numbers of a sequence, and so stores it again, while it is dropped.
-        let known = changes.dropped_sequences.iter();
-        let known: Vec<_> = known
-            .map(|id| inner.known_sequence(*id))
-            .collect::<Result<_, _>>()?;
-        let _numbers: Vec<_> = known.iter().map(|next| next.lock()).collect();
-        let mut batch = WriteBatch::new();
-        let mut next = before.clone();
-        let mut id = stored::next_id(inner.store.as_ref())?;
+        let mut changed = under_way.nothing();
         for mut schema in changes.schemas {
             if schema.id == SchemaId(0) {
-                schema.id = SchemaId(id);
-                id += 1;
-                stored::put_next_id(&mut batch, id);
+                schema.id = SchemaId(under_way.take_id());
             }
-            stored::put_schema(&mut batch, &schema);
-            next = next.with_schema(schema);
+            stored::put_schema(&mut changed.batch, &schema);
+            changed.catalog = changed.catalog.with_schema(schema);
         }
         for table in changes.tables {
-            stored::put_table(&mut batch, &table);
-            next = next.with_table(table);
+            under_way.lock_table(table.id)?;
+            changed.put_table(table);
         }
         for view in changes.views {
-            stored::put_view(&mut batch, &view);
-            next = next.with_view(view);
+            stored::put_view(&mut changed.batch, &view);
+            changed.catalog = changed.catalog.with_view(view);
         }
         for mut sequence in changes.sequences {
-            if sequence.id == SequenceId(0) {
-                sequence.id = SequenceId(id);
-                id += 1;
-                stored::put_next_id(&mut batch, id);
-                stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
+            match sequence.id {
+                SequenceId(0) => {
+                    sequence.id = SequenceId(under_way.take_id());
+                    let state = SequenceState::set(sequence.start);
+                    changed.put_new_sequence(sequence, state);
+                }
+                _ => changed.put_sequence(sequence),
             }
-            stored::put_sequence(&mut batch, &sequence);
-            next = next.with_sequence(sequence);
         }
         for role in changes.roles {
-            stored::put_role(&mut batch, &role);
-            next = next.with_role(role);
+            stored::put_role(&mut changed.batch, &role);
+            changed.catalog = changed.catalog.with_role(role);
         }
-        for id in &changes.dropped_tables {
-            stored::delete_table(&mut batch, *id);
-            if inner.definitions().history(*id).is_some() {
-                stored::delete_statistics(&mut batch, id.history());
+        for id in changes.dropped_tables {
+            under_way.lock_table(id)?;
+            for sequence in definitions.catalog.sequences_of(id) {
+                changed.remove_sequence(sequence.id);
             }
-            next = next.without_table(*id);
+            stored::delete_table(&mut changed.batch, id);
+            if definitions.history(id).is_some() {
+                stored::delete_statistics(&mut changed.batch, id.history());
+            }
+            changed.catalog = changed.catalog.without_table(id);
         }
-        for id in &changes.dropped_views {
-            stored::delete_view(&mut batch, *id);
-            next = next.without_view(*id);
+        for id in changes.dropped_views {
+            stored::delete_view(&mut changed.batch, id);
+            changed.catalog = changed.catalog.without_view(id);
         }
-        for id in &changes.dropped_sequences {
-            stored::delete_sequence(&mut batch, *id);
-            next = next.without_sequence(*id);
+        for id in changes.dropped_sequences {
+            changed.remove_sequence(id);
         }
-        for id in &changes.dropped_schemas {
-            stored::delete_schema(&mut batch, *id);
-            next = next.without_schema(*id);
+        for id in changes.dropped_schemas {
+            stored::delete_schema(&mut changed.batch, id);
+            changed.catalog = changed.catalog.without_schema(id);
         }
-        inner.commit_definitions(batch, next)?;
-        {
-            let mut open = inner.sequences.lock();
-            changes.dropped_sequences.iter().for_each(|id| {
-                open.remove(id);
-            });
-        }
-        if !changes.dropped_tables.is_empty() {
-            let gone = &changes.dropped_tables;
-            let is_gone = |known: &TableId| gone.iter().any(|id| [*id, id.history()].contains(known));
-            inner.maintainers.lock().retain(|known, _| !is_gone(known));
-            inner.row_ids.lock().retain(|known, _| !is_gone(known));
-            gone.iter().for_each(|id| inner.forget_statistics(*id));
-            inner.drop_unnamed();
-        }
-        Ok(())
+        Ok(under_way.finish(changed)?)
     }
 }

@@ -11,6 +11,7 @@
 use crate::building::build::ROWS_AT_ONCE;
 use crate::building::load::LOAD_BYTES_MAX;
 use crate::columnar::KeptBlocks;
+use crate::defining::alter::owned;
 use crate::defining::analyze::load_statistics;
 use crate::defining::recover;
 use crate::forms::recovery::Recovery;
@@ -23,20 +24,24 @@ use crate::reading::storages::{storage_options, storages_of};
 use crate::state::builds::Builds;
 use crate::state::debts::Debts;
 use crate::state::row_locks::StatementLocks;
+use crate::state::scope::Scope;
 use crate::state::shared::{Engine, Inner};
 use crate::state::touches::Touches;
 use crate::state::unsettled::Unsettled;
 use crate::storage::clock::TimeSource;
 use crate::storage::watch::{States, WatchedStore};
 use crate::writing::ingest;
+use crate::writing::transaction::Transaction;
 use crate::writing::write::{Target, Write};
 use crate::{DefinitionChanges, EngineError, SequenceState};
 use parking_lot::{Mutex, RwLock};
-use rukh_catalog::{Catalog, ColumnId, Sequence, SequenceId, Table, TableDraft, TableId, validate_table};
-use rukh_kv::{KvStore, WriteBatch};
+use rukh_catalog::{
+    Catalog, CatalogError, ColumnId, Sequence, SequenceId, Table, TableDraft, TableId, validate_table,
+};
+use rukh_kv::KvStore;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Bytes of pending changes that one statement may hold, unless set otherwise: 512 MiB.
 const STATEMENT_BYTES_MAX: u64 = 512 << 20;
@@ -69,6 +74,10 @@ impl Engine {
             true => recover::without_unread_indexes(store.as_ref(), catalog, found),
             false => catalog,
         };
+        let next_id = match read_only {
+            true => 0,
+            false => stored::next_id(store.as_ref())?,
+        };
         let kept = Arc::<KeptBlocks>::default();
         let watched = Arc::new(WatchedStore::new(store, kept.writes().clone()));
         let mut inner = Inner {
@@ -97,7 +106,8 @@ impl Engine {
             kept,
             load_directory: RwLock::new(std::env::temp_dir()),
             load_bytes_max: AtomicUsize::new(LOAD_BYTES_MAX),
-            least_id: AtomicU32::new(0),
+            next_id: AtomicU32::new(next_id),
+            private: Mutex::default(),
             unsettled: Unsettled::default(),
             halted: Arc::default(),
             recovered: Vec::new(),
@@ -116,12 +126,38 @@ impl Engine {
         inner.statistics = RwLock::new(load_statistics(&inner)?);
         Ok(Engine {
             inner: Arc::new(inner),
+            scope: Arc::default(),
         })
     }
 
-    /// Returns the present definitions.
+    /// Returns the same database for another session, which sees what is committed until [`Engine::enter`].
+    pub fn for_session(&self) -> Engine {
+        Engine {
+            inner: self.inner.clone(),
+            scope: Arc::default(),
+        }
+    }
+
+    /// Has the session see the definitions of a transaction, and change them in it, until [`Engine::leave`] or its end.
+    pub fn enter(&self, transaction: &Transaction) {
+        *self.scope.write() = Some(transaction.scope());
+    }
+
+    /// Has the session see and change the definitions that all see.
+    pub fn leave(&self) {
+        *self.scope.write() = None;
+    }
+
+    pub(crate) fn scope(&self) -> Option<Arc<dyn Scope>> {
+        self.scope.read().as_ref().and_then(Weak::upgrade)
+    }
+
+    /// Returns the definitions that the session sees.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.inner.definitions().catalog.clone()
+        match self.scope() {
+            Some(scope) => scope.definitions().catalog.clone(),
+            None => self.inner.definitions().catalog.clone(),
+        }
     }
 
     /// Returns the storage underneath.
@@ -183,9 +219,12 @@ impl Engine {
         self.inner.clock.now()
     }
 
-    /// Takes catalog and data of this moment.
+    /// Takes catalog and data of this moment, or those of the session's transaction.
     pub fn snapshot(&self) -> Snapshot {
-        self.inner.snapshot()
+        match self.scope() {
+            Some(scope) => scope.snapshot_as(&scope.definitions()),
+            None => self.inner.snapshot(),
+        }
     }
 
     /// Returns a view of the newest state without the price of a snapshot, for statements that
@@ -245,47 +284,40 @@ impl Engine {
         draft: TableDraft,
         sequences: Vec<(ColumnId, Sequence)>,
     ) -> Result<Arc<Table>, EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let definitions = inner.definitions();
-        definitions.catalog.check_name_free(&draft.schema, &draft.name)?;
-        let id = TableId(inner.next_storage_id()?);
+        let change = self.begin_change()?;
+        let catalog = &change.definitions.catalog;
+        catalog.check_name_free(&draft.schema, &draft.name)?;
+        let id = TableId(change.take_id());
         let table = validate_table(draft, id)?;
-        let created = inner.create_storage(&table.storage_names(), &table);
-        created.inspect_err(|_| inner.pass_over(id.0))?;
-        let mut batch = WriteBatch::new();
-        stored::put_table(&mut batch, &table);
-        let mut next = definitions.catalog.with_table(table);
-        let mut next_id = id.0 + 1;
-        for (column, sequence) in sequences {
-            next.check_name_free(&sequence.schema, &sequence.name)?;
-            let sequence = Sequence {
-                id: SequenceId(next_id),
-                owner: Some((id, column)),
-                ..sequence.checked()?
-            };
-            next_id += 1;
-            stored::put_sequence(&mut batch, &sequence);
-            stored::put_sequence_state(&mut batch, sequence.id, SequenceState::set(sequence.start));
-            next = next.with_sequence(sequence);
+        let sequences = owned(catalog, &table, sequences)?;
+        change.create_storage(&table.storage_names(), &table)?;
+        let mut changed = change.nothing();
+        changed.put_table(table);
+        for sequence in sequences {
+            let id = SequenceId(change.take_id());
+            let state = SequenceState::set(sequence.start);
+            changed.put_new_sequence(Sequence { id, ..sequence }, state);
         }
-        stored::put_next_id(&mut batch, next_id);
-        let written = inner.commit_definitions(batch, next);
-        if written.is_err() {
-            inner.drop_unnamed();
-        }
-        written?;
-        inner.set_purges(id)?;
-        Ok(inner.definitions().codec(id)?.table.clone())
+        change.finish(changed)?;
+        self.defined(id)
+    }
+
+    /// Returns a table as the session sees it.
+    pub(crate) fn defined(&self, id: TableId) -> Result<Arc<Table>, EngineError> {
+        let definitions = match self.scope() {
+            Some(scope) => scope.definitions(),
+            None => self.inner.definitions(),
+        };
+        Ok(definitions.codec(id)?.table.clone())
     }
 
     /// Drops a table with its indexes and statistics.
     pub fn drop_table(&self, id: TableId) -> Result<(), EngineError> {
-        self.change_definitions(|_| {
-            let definitions = self.inner.definitions();
+        self.change_definitions(|catalog| {
             // One whose rows are lost can be dropped.
-            if definitions.lost(id).is_none() {
-                definitions.codec(id)?;
+            if catalog.table(id).is_none() {
+                let name = format!("table {}", id.0);
+                return Err(CatalogError::UnknownTable { name }.into());
             }
             Ok(DefinitionChanges {
                 dropped_tables: vec![id],

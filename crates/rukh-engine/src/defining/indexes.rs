@@ -1,16 +1,17 @@
 //! Creating, dropping, rebuilding and switching off indexes.
 
-use crate::building::build::unknown;
+use crate::building::build::{switched, unknown};
+use crate::defining::alter::fill;
 use crate::forms::codec::TableCodec;
 use crate::forms::maintain::Maintainer;
-use crate::forms::stored;
-use crate::state::builds::BuildProgress;
+use crate::reading::definitions::Definitions;
+use crate::state::builds::{Build, BuildProgress};
 use crate::state::shared::{Engine, Inner};
 use crate::state::unsettled::Owed;
 use crate::{EngineError, Progress};
 use rukh_catalog::{ColumnId, Index, IndexDraft, IndexId, IndexState, Table, TableId, validate_index};
 use rukh_keys::KeyRange;
-use rukh_kv::{Durability, WriteBatch};
+use rukh_kv::WriteBatch;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,24 +27,16 @@ impl Engine {
         progress: &dyn Progress,
     ) -> Result<IndexId, EngineError> {
         let inner = &self.inner;
+        if self.scope().is_some() {
+            return self.create_index_within(table, draft, progress);
+        }
         let guard = inner.lock_writer()?;
         let definitions = inner.definitions();
-        let codec = definitions.codec(table)?;
-        definitions
-            .catalog
-            .check_name_free(&codec.table.schema, &draft.name)?;
-        let id = IndexId(inner.next_storage_id()?);
-        let index = validate_index(draft, &codec.table, id)?;
-        // An expression that does not compile fails before anything is stored.
-        let mut building = Table::clone(&codec.table);
-        building.indexes.push(index.clone());
-        let compiled = Arc::new(TableCodec::new(Arc::new(building.clone())));
-        Maintainer::of_all(compiled, &*inner.functions)?;
+        let (building, index) = with_index(inner, &definitions, table, draft)?;
+        let id = index.id;
         let created = inner.create_storage(&index.storage_names(), &building);
-        created.inspect_err(|_| inner.pass_over(id.0))?;
-        let mut batch = WriteBatch::new();
-        stored::put_next_id(&mut batch, id.0 + 1);
-        let built = match inner.commit_table(batch, building) {
+        created.inspect_err(|_| inner.drop_unnamed())?;
+        let built = match inner.commit_table(WriteBatch::new(), building) {
             Ok(()) => inner.build_index(guard, id, id, &[], progress),
             Err(error) => {
                 drop(guard);
@@ -60,6 +53,34 @@ impl Engine {
             inner.drop_unnamed();
         }
         built.map(|()| id)
+    }
+
+    /// Creates an index in the session's transaction, from the rows that it sees. Others do not change the table until its end.
+    fn create_index_within(
+        &self,
+        table: TableId,
+        draft: IndexDraft,
+        progress: &dyn Progress,
+    ) -> Result<IndexId, EngineError> {
+        let change = self.begin_change()?;
+        change.definitions.codec(table)?;
+        change.lock_table(table)?;
+        let (mut ready, index) = with_index(change.inner, &change.definitions, table, draft)?;
+        for known in ready.indexes.iter_mut().filter(|known| known.id == index.id) {
+            known.state = IndexState::Ready;
+        }
+        change.create_storage(&index.storage_names(), &ready)?;
+        let mut changed = change.nothing();
+        changed.put_table(ready);
+        let snapshot = change.snapshot_as(changed.catalog.clone());
+        fill(
+            change.inner,
+            &snapshot,
+            &Build::new(table, index.id, index.id, 0),
+            progress,
+        )?;
+        change.finish(changed)?;
+        Ok(index.id)
     }
 
     /// Fills an index again, beside writers and, if it is Ready, beside readers; then it is Ready, under
@@ -79,15 +100,15 @@ impl Engine {
         nullable: &[ColumnId],
         progress: &dyn Progress,
     ) -> Result<IndexId, EngineError> {
+        if self.scope().is_some() {
+            return self.rebuild_index_within(id, nullable, progress);
+        }
         let inner = &self.inner;
         let guard = inner.lock_writer()?;
         inner.idle_index(id)?;
         let catalog = inner.definitions().catalog.clone();
         let (table, index) = catalog.index(id).ok_or_else(|| unknown(id))?;
-        let filled = IndexId(inner.next_storage_id()?);
-        let mut batch = WriteBatch::new();
-        stored::put_next_id(&mut batch, filled.0 + 1);
-        inner.store.write(batch, Durability::Synced)?;
+        let filled = IndexId(inner.take_id());
         let index = Index {
             id: filled,
             former: table.keeps_former(index),
@@ -100,10 +121,34 @@ impl Engine {
         built.map(|()| filled)
     }
 
+    /// The same in the session's transaction, from the rows that it sees. Others do not change the table until its end.
+    fn rebuild_index_within(
+        &self,
+        id: IndexId,
+        nullable: &[ColumnId],
+        progress: &dyn Progress,
+    ) -> Result<IndexId, EngineError> {
+        let change = self.begin_change()?;
+        let (table, _) = change.definitions.catalog.index(id).ok_or_else(|| unknown(id))?;
+        change.lock_table(table.id)?;
+        let filled = IndexId(change.take_id());
+        let build = Build::new(table.id, id, filled, 0).with_place_for_nulls(nullable);
+        let next = switched(table, &build);
+        let index = next.indexes.iter().find(|index| index.id == filled);
+        let index = index.ok_or_else(|| unknown(id))?;
+        change.create_storage(&index.storage_names(), &next)?;
+        fill(change.inner, &change.snapshot(), &build, progress)?;
+        let mut changed = change.nothing();
+        changed.put_table(next);
+        change.finish(changed)?;
+        Ok(filled)
+    }
+
     /// Empties an index, which from then on is neither maintained nor read until it is rebuilt.
     ///
     /// A UNIQUE index that is disabled guards nothing. Fails with [`EngineError::IndexBusy`].
     pub fn disable_index(&self, id: IndexId) -> Result<(), EngineError> {
+        self.check_alone("ALTER INDEX … DISABLE")?;
         let inner = &self.inner;
         let _guard = inner.lock_writer()?;
         inner.idle_index(id)?;
@@ -143,10 +188,14 @@ impl Engine {
 
     /// Drops an index; one that is being built ends its build.
     pub fn drop_index(&self, id: IndexId) -> Result<(), EngineError> {
-        let _guard = self.inner.lock_writer()?;
-        self.inner.remove_index(id)?;
-        self.inner.drop_unnamed();
-        Ok(())
+        let change = self.begin_change()?;
+        let (table, _) = change.definitions.catalog.index(id).ok_or_else(|| unknown(id))?;
+        change.lock_table(table.id)?;
+        let mut table = Table::clone(table);
+        table.indexes.retain(|index| index.id != id);
+        let mut changed = change.nothing();
+        changed.put_table(table);
+        change.finish(changed)
     }
 
     /// Returns how far the indexes are that are being built.
@@ -158,6 +207,26 @@ impl Engine {
     pub fn set_rows_at_once(&self, rows: u64) {
         self.inner.rows_at_once.store(rows, Ordering::Relaxed);
     }
+}
+
+/// Returns a table with one more index, which is to be filled, and the index.
+fn with_index(
+    inner: &Inner,
+    definitions: &Definitions,
+    table: TableId,
+    draft: IndexDraft,
+) -> Result<(Table, Index), EngineError> {
+    let codec = definitions.codec(table)?;
+    definitions
+        .catalog
+        .check_name_free(&codec.table.schema, &draft.name)?;
+    let index = validate_index(draft, &codec.table, IndexId(inner.take_id()))?;
+    // An expression that does not compile fails before anything is stored.
+    let mut building = Table::clone(&codec.table);
+    building.indexes.push(index.clone());
+    let compiled = Arc::new(TableCodec::new(Arc::new(building.clone())));
+    Maintainer::of_all(compiled, &*inner.functions)?;
+    Ok((building, index))
 }
 
 impl Inner {

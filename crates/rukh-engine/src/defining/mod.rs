@@ -2,6 +2,7 @@
 
 pub(crate) mod alter;
 pub(crate) mod analyze;
+pub(crate) mod change;
 pub(crate) mod changes;
 pub(crate) mod engine;
 pub(crate) mod indexes;

@@ -228,7 +228,8 @@ impl Inner {
         }
         let catalog = self.definitions().catalog.clone();
         let unnamed = unnamed(self.store.as_ref(), &catalog).into_iter();
-        for name in unnamed.filter(|name| !self.builds.owns(name)) {
+        let private = self.private.lock().clone();
+        for name in unnamed.filter(|name| !self.builds.owns(name) && !private.contains(name)) {
             let _ = self.store.drop_table(&name);
         }
     }

@@ -4,7 +4,6 @@ use crate::EngineError;
 use crate::forms::stored;
 use crate::state::shared::Engine;
 use rukh_catalog::{Catalog, Role, RoleId};
-use rukh_kv::WriteBatch;
 
 /// What becomes of roles, all at once.
 #[derive(Clone, Debug, Default)]
@@ -23,28 +22,23 @@ impl Engine {
         &self,
         change: impl FnOnce(&Catalog) -> Result<RoleChanges, E>,
     ) -> Result<(), E> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let catalog = inner.definitions().catalog.clone();
+        let under_way = self.begin_change()?;
+        let catalog = under_way.definitions.catalog.clone();
         let changes = change(&catalog)?;
-        let mut batch = WriteBatch::new();
-        let mut next = (*catalog).clone();
+        let mut changed = under_way.nothing();
         for id in changes.removed {
-            stored::delete_role(&mut batch, id);
-            next = next.without_role(id);
+            stored::delete_role(&mut changed.batch, id);
+            changed.catalog = changed.catalog.without_role(id);
         }
         let public = Role::public().name;
-        let mut id = stored::next_id(inner.store.as_ref())?;
         for mut role in changes.put {
             if role.id == RoleId::PUBLIC && role.name != public {
-                role.id = RoleId(id);
-                id += 1;
-                stored::put_next_id(&mut batch, id);
+                role.id = RoleId(under_way.take_id());
             }
             role.prune(&catalog);
-            stored::put_role(&mut batch, &role);
-            next = next.with_role(role);
+            stored::put_role(&mut changed.batch, &role);
+            changed.catalog = changed.catalog.with_role(role);
         }
-        Ok(inner.commit_definitions(batch, next)?)
+        Ok(under_way.finish(changed)?)
     }
 }

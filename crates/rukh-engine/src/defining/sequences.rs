@@ -19,10 +19,17 @@ const BLOCK_MAX: u32 = 4096;
 impl Engine {
     /// Returns where a sequence stands.
     pub fn sequence_state(&self, id: SequenceId) -> Result<SequenceState, EngineError> {
-        let inner = &self.inner;
-        match inner.known_sequence(id) {
-            Err(EngineError::ReadOnly) => stored::sequence_state(inner.store.as_ref(), id),
-            known => Ok(known?.lock().state),
+        match self.numbers(id) {
+            Err(EngineError::ReadOnly) => stored::sequence_state(self.inner.store.as_ref(), id),
+            known => Ok(known?.0.lock().state),
+        }
+    }
+
+    /// Returns what a sequence gives next, and whether only the session's transaction knows of it: then nothing of it is stored before COMMIT.
+    fn numbers(&self, id: SequenceId) -> Result<(Arc<Mutex<Next>>, bool), EngineError> {
+        match self.scope().and_then(|scope| scope.numbers(id)) {
+            Some(private) => Ok((private, true)),
+            None => Ok((self.inner.known_sequence(id)?, false)),
         }
     }
 
@@ -31,10 +38,13 @@ impl Engine {
     /// Fails with [`EngineError::SequenceExhausted`].
     pub fn take_numbers(&self, id: SequenceId) -> Result<SequenceBlock, EngineError> {
         let inner = &self.inner;
-        let known = inner.known_sequence(id)?;
+        let (known, private) = self.numbers(id)?;
         let mut next = known.lock();
-        // A sequence that was dropped meanwhile must not be stored again.
-        let sequence = inner.sequence(id)?;
+        if !private {
+            // A sequence that was dropped meanwhile must not be stored again.
+            inner.sequence(id)?;
+        }
+        let sequence = sequence_of(&self.catalog(), id)?;
         let Some(first) = next.state.next else {
             let increasing = sequence.increment > 0;
             return Err(EngineError::SequenceExhausted {
@@ -43,7 +53,9 @@ impl Engine {
                 limit: if increasing { sequence.max } else { sequence.min },
             });
         };
-        if next.reserved == 0 {
+        if private {
+            next.reserved = u32::MAX;
+        } else if next.reserved == 0 {
             let (count, after) = run_of(&sequence, first, sequence.cache.max(next.block));
             let mut batch = WriteBatch::new();
             stored::put_sequence_state(&mut batch, id, SequenceState::follows(after));
@@ -58,64 +70,65 @@ impl Engine {
         Ok(SequenceBlock { first, count })
     }
 
-    /// Makes a sequence go on from a state, durably.
+    /// Makes a sequence go on from a state: durably, unless it was made or restarted by the session's transaction.
     pub fn set_sequence_state(&self, id: SequenceId, state: SequenceState) -> Result<(), EngineError> {
         let inner = &self.inner;
-        let known = inner.known_sequence(id)?;
+        let (known, private) = self.numbers(id)?;
         let mut next = known.lock();
-        inner.sequence(id)?;
-        let mut batch = WriteBatch::new();
-        stored::put_sequence_state(&mut batch, id, state);
-        inner.store.write(batch, Durability::Synced)?;
+        if !private {
+            inner.sequence(id)?;
+            let mut batch = WriteBatch::new();
+            stored::put_sequence_state(&mut batch, id, state);
+            inner.store.write(batch, Durability::Synced)?;
+        }
         *next = Next::of(state);
         Ok(())
     }
 
     /// Creates a sequence; its id is given here.
     pub fn create_sequence(&self, sequence: Sequence) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let catalog = inner.definitions().catalog.clone();
-        catalog.check_name_free(&sequence.schema, &sequence.name)?;
-        let id = SequenceId(stored::next_id(inner.store.as_ref())?);
+        let change = self.begin_change()?;
+        change
+            .definitions
+            .catalog
+            .check_name_free(&sequence.schema, &sequence.name)?;
+        let sequence = sequence.checked()?;
         let sequence = Sequence {
-            id,
-            ..sequence.checked()?
+            id: SequenceId(change.take_id()),
+            ..sequence
         };
-        let mut batch = WriteBatch::new();
-        stored::put_next_id(&mut batch, id.0 + 1);
-        stored::put_sequence(&mut batch, &sequence);
-        stored::put_sequence_state(&mut batch, id, SequenceState::set(sequence.start));
-        inner.commit_definitions(batch, catalog.with_sequence(sequence))
+        let state = SequenceState::set(sequence.start);
+        let mut changed = change.nothing();
+        changed.put_new_sequence(sequence, state);
+        change.finish(changed)
     }
 
-    /// Changes a sequence as `change` says, which is given all definitions, its own, and where it stands; numbers that others have reserved before are given as they were.
+    /// Changes a sequence as `alteration` says, which is given all definitions, its own, and where it stands; numbers that others have reserved before are given as they were.
     pub fn alter_sequence<E: From<EngineError>>(
         &self,
         id: SequenceId,
-        change: impl FnOnce(&Catalog, &Sequence, SequenceState) -> Result<AlteredSequence, E>,
+        alteration: impl FnOnce(&Catalog, &Sequence, SequenceState) -> Result<AlteredSequence, E>,
     ) -> Result<(), E> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let known = inner.known_sequence(id)?;
+        let change = self.begin_change()?;
+        let (known, _) = self.numbers(id)?;
         let mut next = known.lock();
-        let catalog = inner.definitions().catalog.clone();
-        let altered = change(&catalog, inner.sequence(id)?.as_ref(), next.state)?;
-        let AlteredSequence {
-            sequence,
-            state,
-            table,
-        } = altered;
-        let mut batch = WriteBatch::new();
-        let mut catalog = Catalog::clone(&catalog);
-        if let Some(table) = table {
-            stored::put_table(&mut batch, &table);
-            catalog = catalog.with_table(table);
+        let catalog = change.definitions.catalog.clone();
+        let before = sequence_of(&catalog, id)?;
+        let altered = alteration(&catalog, &before, next.state)?;
+        let mut changed = change.nothing();
+        if let Some(table) = altered.table {
+            change.lock_table(table.id)?;
+            changed.put_table(table);
         }
-        stored::put_sequence(&mut batch, &sequence);
-        stored::put_sequence_state(&mut batch, id, state);
-        inner.commit_definitions(batch, catalog.with_sequence(sequence))?;
-        *next = Next::of(state);
+        changed.put_sequence(altered.sequence);
+        // One that goes on has given numbers to others meanwhile when a transaction ends.
+        if self.scope().is_none() || altered.state != next.state {
+            changed.states.push((id, altered.state));
+        }
+        change.finish_holding(changed, Some(id))?;
+        if self.scope().is_none() {
+            *next = Next::of(altered.state);
+        }
         Ok(())
     }
 
@@ -131,32 +144,26 @@ impl Engine {
 
     /// Creates a view, or replaces the one with its name; its id is given here.
     pub fn create_view(&self, view: View) -> Result<(), EngineError> {
-        let inner = &self.inner;
-        let _guard = inner.lock_writer()?;
-        let catalog = inner.definitions().catalog.clone();
-        let mut batch = WriteBatch::new();
+        let change = self.begin_change()?;
+        let catalog = &change.definitions.catalog;
         let id = match catalog.view_named(&view.schema, &view.name) {
             Some(known) => known.id,
             None => {
                 catalog.check_name_free(&view.schema, &view.name)?;
-                let id = stored::next_id(inner.store.as_ref())?;
-                stored::put_next_id(&mut batch, id + 1);
-                ViewId(id)
+                ViewId(change.take_id())
             }
         };
         let view = View { id, ..view };
-        stored::put_view(&mut batch, &view);
-        inner.commit_definitions(batch, catalog.with_view(view))
+        let mut changed = change.nothing();
+        stored::put_view(&mut changed.batch, &view);
+        changed.catalog = changed.catalog.with_view(view);
+        change.finish(changed)
     }
 }
 
 impl Inner {
     fn sequence(&self, id: SequenceId) -> Result<Arc<Sequence>, EngineError> {
-        let catalog = self.definitions().catalog.clone();
-        let unknown = || CatalogError::UnknownTable {
-            name: format!("sequence {}", id.0),
-        };
-        Ok(catalog.sequence(id).cloned().ok_or_else(unknown)?)
+        sequence_of(&self.definitions().catalog, id)
     }
 
     /// Returns what a sequence gives next, read from storage the first time.
@@ -174,6 +181,14 @@ impl Inner {
         known.insert(id, next.clone());
         Ok(next)
     }
+}
+
+/// Returns a sequence, which is there.
+fn sequence_of(catalog: &Catalog, id: SequenceId) -> Result<Arc<Sequence>, EngineError> {
+    let unknown = || CatalogError::UnknownTable {
+        name: format!("sequence {}", id.0),
+    };
+    Ok(catalog.sequence(id).cloned().ok_or_else(unknown)?)
 }
 
 /// Returns how many of at most `most` numbers there are from `first` on before the sequence ends or begins

@@ -1,5 +1,6 @@
 //! TRUNCATE: tables lose all their rows at once, and their sequences may restart.
 
+use crate::forms::codec::TableCodec;
 use crate::forms::stored;
 use crate::state::shared::Engine;
 use crate::{EngineError, SequenceState};
@@ -28,6 +29,9 @@ impl Engine {
         ids: &[TableId],
         numbering: Numbering,
     ) -> Result<Vec<SequenceId>, EngineError> {
+        if self.scope().is_some() {
+            return self.truncate_within(ids, numbering);
+        }
         let inner = &self.inner;
         let _guard = inner.lock_writer()?;
         let definitions = inner.definitions();
@@ -36,12 +40,7 @@ impl Engine {
         let mut sequences = Vec::new();
         for id in ids {
             let codec = definitions.codec(*id)?;
-            let maintained = codec
-                .indexes
-                .iter()
-                .filter(|index| index.index.state.is_maintained());
-            let indexes = maintained.flat_map(|index| index.index.storage_names());
-            for storage in codec.table.storage_names().into_iter().chain(indexes) {
+            for storage in maintained_storages(codec) {
                 batch.delete_range(&storage, &KeyRange::all());
             }
             stored::delete_statistics(&mut batch, *id);
@@ -81,4 +80,40 @@ impl Engine {
         ids.iter().for_each(|id| inner.forget_statistics(*id));
         Ok(sequences.iter().map(|sequence| sequence.id).collect())
     }
+
+    /// The same within the session's transaction.
+    fn truncate_within(&self, ids: &[TableId], numbering: Numbering) -> Result<Vec<SequenceId>, EngineError> {
+        let change = self.begin_change()?;
+        let definitions = change.definitions.clone();
+        let mut changed = change.nothing();
+        for id in ids {
+            change.lock_table(*id)?;
+            let codec = definitions.codec(*id)?;
+            for storage in maintained_storages(codec) {
+                changed.batch.delete_range(&storage, &KeyRange::all());
+            }
+            changed.rewritten.push((*id, 0));
+            changed.emptied.push(*id);
+            stored::delete_statistics(&mut changed.batch, *id);
+            if definitions.history(*id).is_some() {
+                stored::delete_statistics(&mut changed.batch, id.history());
+            }
+            if numbering == Numbering::Restart {
+                let sequences = definitions.catalog.sequences_of(*id);
+                let states = sequences.map(|sequence| (sequence.id, SequenceState::set(sequence.start)));
+                changed.states.extend(states);
+            }
+        }
+        let restarted = changed.states.iter().map(|(id, _)| *id).collect();
+        change.finish(changed)?;
+        Ok(restarted)
+    }
+}
+
+/// Returns the storage of a table's rows, and of the entries of indexes that writers maintain.
+fn maintained_storages(codec: &TableCodec) -> Vec<String> {
+    let indexes = codec.indexes.iter().map(|index| &index.index);
+    let maintained = indexes.filter(|index| index.state.is_maintained());
+    let indexes = maintained.flat_map(|index| index.storage_names());
+    codec.table.storage_names().into_iter().chain(indexes).collect()
 }

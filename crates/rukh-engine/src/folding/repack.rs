@@ -147,6 +147,7 @@ impl Engine {
     /// Fails on an index or table that is not columnar, and with [`EngineError::Cancelled`], which leaves the
     /// index as far as it was repacked.
     pub fn repack_index(&self, id: IndexId, progress: &dyn Progress) -> Result<u64, EngineError> {
+        self.check_alone("REPACK")?;
         self.inner.check_writable()?;
         repack_all(&self.inner, id, progress)
     }

@@ -112,6 +112,15 @@ impl Snapshot {
         }
     }
 
+    /// Returns the same data by other definitions; [`Snapshot::with_kv`] has to follow.
+    pub(crate) fn with_definitions(&self, definitions: Arc<Definitions>) -> Self {
+        Snapshot {
+            catalog: definitions.catalog.clone(),
+            definitions,
+            ..self.clone()
+        }
+    }
+
     /// Returns the same definitions with other data, at the present time.
     pub(crate) fn with_kv(&self, raw: Arc<dyn KvSnapshot>) -> Self {
         let states = States::default();

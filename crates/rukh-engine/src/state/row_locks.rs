@@ -398,8 +398,12 @@ impl StatementLocks {
         let Some((key, mode)) = self.blocked.lock().take() else {
             return Ok(false);
         };
-        self.owner.lock(key, mode, patience)?;
+        self.lock(key, mode, patience)?;
         Ok(true)
+    }
+
+    pub(crate) fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<(), EngineError> {
+        self.owner.lock(key, mode, patience)
     }
 }
 

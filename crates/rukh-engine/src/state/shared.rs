@@ -18,6 +18,7 @@ use crate::state::builds::Builds;
 use crate::state::debts::Debts;
 use crate::state::lock::{WriterGuard, WriterLock};
 use crate::state::row_locks::RowLocks;
+use crate::state::scope::Scope;
 use crate::state::touches::Touches;
 use crate::state::unsettled::Unsettled;
 use crate::storage::clock::Clock;
@@ -27,15 +28,17 @@ use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use rukh_catalog::{Catalog, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Durability, KvError, KvSnapshot, KvStore, ScanSpec, WriteBatch};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
-/// An open database. Clones share it.
+/// An open database, as one session sees it. Clones share both; [`Engine::for_session`] makes one for another session.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: Arc<Inner>,
+    /// The transaction whose definitions the session sees, and to which those that it changes belong.
+    pub(crate) scope: Arc<RwLock<Option<Weak<dyn Scope>>>>,
 }
 
 pub(crate) struct Inner {
@@ -74,8 +77,11 @@ pub(crate) struct Inner {
     pub(crate) kept: Arc<KeptBlocks>,
     pub(crate) load_directory: RwLock<PathBuf>,
     pub(crate) load_bytes_max: AtomicUsize,
-    /// Ids below this one are not given again, see [`Inner::pass_over`].
-    pub(crate) least_id: AtomicU32,
+    /// The id that the next table, index, sequence, view, role or schema gets. It is stored with each change of
+    /// definitions; those given since go with the process, and so does what has them.
+    pub(crate) next_id: AtomicU32,
+    /// Column families of definitions that no other session sees yet.
+    pub(crate) private: Mutex<HashSet<String>>,
     /// What failed statements have left to do.
     pub(crate) unsettled: Unsettled,
     /// Set when storage may show half of a load: nothing is read or written any more.
@@ -226,7 +232,8 @@ impl Inner {
     ///
     /// After an error the stored definitions decide: the answer of a write may be lost, the write not. Where they cannot be read the database is halted:
     /// what is written by other definitions than those that are stored leaves indexes without entries.
-    pub(crate) fn commit_definitions(&self, batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
+    pub(crate) fn commit_definitions(&self, mut batch: WriteBatch, next: Catalog) -> Result<(), EngineError> {
+        stored::put_next_id(&mut batch, self.next_id.load(Ordering::Relaxed));
         let written = self.store.write(batch, Durability::Synced);
         let mut definitions = None;
         self.show_definitions(written, next, &mut definitions)
@@ -236,9 +243,10 @@ impl Inner {
     /// snapshot is taken in between.
     pub(crate) fn commit_definitions_with_rows(
         &self,
-        batch: WriteBatch,
+        mut batch: WriteBatch,
         next: Catalog,
     ) -> Result<(), EngineError> {
+        stored::put_next_id(&mut batch, self.next_id.load(Ordering::Relaxed));
         let mut definitions = Some(self.definitions.write());
         let written = self.store.write(batch, Durability::Synced);
         self.show_definitions(written, next, &mut definitions)
@@ -275,16 +283,10 @@ impl Inner {
         self.commit_definitions(batch, next)
     }
 
-    /// Returns the next id to give to a table or index.
-    pub(crate) fn next_storage_id(&self) -> Result<u32, EngineError> {
-        let stored = stored::next_id(self.store.as_ref())?;
-        Ok(stored.max(self.least_id.load(Ordering::Relaxed)))
-    }
-
-    /// Does not give an id again: storage may have half of a column family of that name, which the next open
-    /// drops, and until then refuses another.
-    pub(crate) fn pass_over(&self, id: u32) {
-        self.least_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
+    /// Gives an id, which nothing has had since the database was opened: storage may have half of a column family of an id
+    /// whose definition was not stored.
+    pub(crate) fn take_id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Creates column families of a table, empty: what an earlier failure left under their names goes first.

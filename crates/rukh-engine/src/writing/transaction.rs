@@ -27,17 +27,19 @@ use crate::forms::statistics::Growth;
 use crate::reading::definitions::Definitions;
 use crate::reading::snapshot::Snapshot;
 use crate::state::lock::WriterLock;
-use crate::state::row_locks::{LOCK_BYTES, LockOwner, Patience};
+use crate::state::row_locks::{LOCK_BYTES, LockKey, LockMode, LockOwner, Patience};
+use crate::state::scope::Scope;
 use crate::state::shared::{Engine, Inner};
 use crate::state::touches::{RowLock, table_of, wanted_locks, whole};
+use crate::writing::private::{Private, changed_definitions};
 use crate::writing::write::{Target, Write};
 use crate::{EngineError, Row};
 use parking_lot::{Mutex, RwLock};
 use rukh_catalog::{Table, TableId};
 use rukh_kv::{Committed, Durability, Mark, Overlay, Touch, TouchKind, Traffic, Version, Watch, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// A transaction of several statements. Dropped without [`Transaction::commit`] it leaves no trace.
 pub struct Transaction {
@@ -51,6 +53,7 @@ pub struct Savepoint {
     grown: Growth,
     /// How many locks the transaction had.
     locks: usize,
+    private: Option<Private>,
 }
 
 /// What to do about a row that another transaction has locked.
@@ -66,9 +69,9 @@ pub enum LockWait {
 
 /// What a transaction and its statements share.
 pub(crate) struct Open {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     read: RwLock<Read>,
-    overlay: Arc<Overlay>,
+    pub(crate) overlay: Arc<Overlay>,
     /// The keys touched, each with the version of the last commit that the statement could see.
     touched: Mutex<Vec<Touch>>,
     /// By how many rows tables have grown.
@@ -79,6 +82,10 @@ pub(crate) struct Open {
     watch: Mutex<Box<dyn Watch>>,
     /// The rows it has locked, if it waits for others.
     locks: Option<Locks>,
+    /// The definitions that it has changed.
+    pub(crate) private: Mutex<Option<Private>>,
+    /// Storage that was made for such definitions.
+    pub(crate) storages: Mutex<Arc<BTreeSet<String>>>,
     bytes_max: u64,
 }
 
@@ -128,6 +135,8 @@ impl Engine {
                 statement: Arc::default(),
                 watch: Mutex::new(watch),
                 locks,
+                private: Mutex::default(),
+                storages: Mutex::default(),
                 bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
                 inner,
             }),
@@ -171,20 +180,25 @@ impl Transaction {
     /// Has the next statements read the newest state, as READ COMMITTED does; they see what the transaction changed itself as before.
     ///
     /// Of a transaction that does not wait for others, or that has changed a table whose definition is another now, the state
-    /// stays: its commit fails if others have changed the same rows.
-    pub fn refresh(&self) {
+    /// stays: its commit fails if others have changed the same rows. Returns whether the state is the newest.
+    pub fn refresh(&self) -> bool {
         let Open { inner, read, .. } = &*self.open;
         if !self.waits() {
-            return;
+            return false;
         }
         let version = inner.store.order().version();
         let base = inner.snapshot();
         let touched = self.open.touched.lock();
         let mut read = read.write();
-        if changed_table(&base.definitions, &read.base, &touched).is_none() {
+        let is_kept = match &*self.open.private.lock() {
+            Some(private) => !Arc::ptr_eq(&base.definitions, &private.origin),
+            None => changed_table(&base.definitions, &read.base, &touched).is_some(),
+        };
+        if !is_kept {
             read.base = base;
             read.version = version;
         }
+        !is_kept
     }
 
     /// Starts the transaction over with the newest state: nothing that it has read was given out, and nothing is changed.
@@ -206,6 +220,12 @@ impl Transaction {
                 .owner
                 .release_after(since.map_or(0, |savepoint| savepoint.locks));
         }
+    }
+
+    /// Returns what statements that define something change.
+    pub(crate) fn scope(&self) -> Weak<dyn Scope> {
+        let open: Arc<dyn Scope> = self.open.clone();
+        Arc::downgrade(&open)
     }
 
     /// Returns the state at the beginning with the changes of all statements so far.
@@ -244,7 +264,7 @@ impl Transaction {
     ) -> Result<Vec<bool>, EngineError> {
         let Open { inner, .. } = &*self.open;
         inner.check_writable()?;
-        let definitions = self.open.base().definitions;
+        let definitions = self.open.definitions();
         let codec = definitions.codec(table.id)?;
         let mut touched = Vec::with_capacity(rows.len());
         let mut key = Vec::new();
@@ -275,7 +295,7 @@ impl Transaction {
     /// Fails with what [`Transaction::lock_rows`] does.
     pub fn lock_table(&self, table: &Table, wait: LockWait) -> Result<(), EngineError> {
         let Open { inner, .. } = &*self.open;
-        self.open.base().definitions.codec(table.id)?;
+        self.open.definitions().codec(table.id)?;
         match inner.is_read_only() {
             true => Ok(()),
             false => {
@@ -295,6 +315,7 @@ impl Transaction {
             touched: self.open.touched.lock().len(),
             grown: self.open.grown.lock().clone(),
             locks: self.open.locks.as_ref().map_or(0, |locks| locks.owner.count()),
+            private: self.open.private.lock().as_ref().map(Private::kept),
         }
     }
 
@@ -309,9 +330,10 @@ impl Transaction {
         self.open.overlay.go_back(&savepoint.mark);
         self.open.touched.lock().truncate(savepoint.touched);
         self.open.grown.lock().clone_from(&savepoint.grown);
+        *self.open.private.lock() = savepoint.private.as_ref().map(Private::kept);
     }
 
-    /// Writes all changes at once; returns what that took of servers elsewhere.
+    /// Writes all changes at once, of rows and of definitions; returns what that took of servers elsewhere.
     ///
     /// Fails with [`EngineError::Conflict`], and then stores nothing.
     pub fn commit(self, durability: Durability) -> Result<Traffic, EngineError> {
@@ -324,13 +346,22 @@ impl Transaction {
             ..
         } = &*self.open;
         let touched = std::mem::take(&mut *touched.lock());
-        if touched.is_empty() {
+        let private = self.open.private.lock().take();
+        if touched.is_empty() && private.is_none() {
             return Ok(Traffic::default());
         }
         let base = self.open.base();
         let guard = inner.lock_writer()?;
-        if let Some(table) = changed_table(&inner.definitions(), &base, &touched) {
-            return Err(conflict(&base, table, "The definition of the table has changed."));
+        match &private {
+            Some(private) if !Arc::ptr_eq(&inner.definitions(), &private.origin) => {
+                return Err(changed_definitions());
+            }
+            Some(_) => {}
+            None => {
+                if let Some(table) = changed_table(&inner.definitions(), &base, &touched) {
+                    return Err(conflict(&base, table, "The definition of the table has changed."));
+                }
+            }
         }
         // The owner of a row lock keeps it, whichever kind of transaction wants it.
         let mine = match locks {
@@ -353,7 +384,14 @@ impl Transaction {
         }
         let batch = overlay.batch();
         let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
-        let traffic = match inner.commit(batch, durability, guard, &touched)? {
+        let committed = match &private {
+            None => inner.commit(batch, durability, guard, &touched)?,
+            Some(private) => {
+                let storages = self.open.storages.lock().clone();
+                inner.commit_private(private, &storages, batch, guard, &touched)?
+            }
+        };
+        let traffic = match committed {
             Committed::At { traffic, .. } => traffic,
             Committed::Conflict { touch } => return Err(conflict_of_rows(&base, &touched[touch])),
         };
@@ -369,6 +407,7 @@ impl Transaction {
 /// However it ends, others need not wait for it any longer.
 impl Drop for Transaction {
     fn drop(&mut self) {
+        self.open.give_up_storage();
         self.unlock(None);
     }
 }
@@ -411,11 +450,14 @@ impl Open {
         self.read.read().began
     }
 
-    fn base(&self) -> Snapshot {
+    pub(crate) fn base(&self) -> Snapshot {
         self.read.read().base.clone()
     }
 
     fn snapshot(&self) -> Snapshot {
+        if let Some(private) = &*self.private.lock() {
+            return self.snapshot_as(&private.current());
+        }
         let base = &self.read.read().base;
         match self.overlay.is_empty() {
             true => base.at_present(),
@@ -455,15 +497,33 @@ impl Open {
         Ok(self.changed(&[Touch { since, ..touch }])?.is_none())
     }
 
+    /// Locks keys, if the transaction waits for others.
+    pub(crate) fn lock_keys(
+        &self,
+        wanted: impl IntoIterator<Item = (LockKey, LockMode)>,
+    ) -> Result<(), EngineError> {
+        if let Some(locks) = &self.locks {
+            let patience = locks.patience.lock().clone();
+            for (key, mode) in wanted {
+                locks.owner.lock(key, mode, &patience)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that the statement fails because the state is too old, and that a newer one would help.
+    pub(crate) fn is_outdated(&self) {
+        if let Some(locks) = &self.locks {
+            locks.outdated.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Locks keys that a statement touches, and finds out whether the statement has read them as they are.
     fn lock(&self, touched: &[Touch]) -> Result<(), EngineError> {
         let Some(locks) = &self.locks else {
             return Ok(());
         };
-        let patience = locks.patience.lock().clone();
-        for (key, mode) in wanted_locks(touched) {
-            locks.owner.lock(key, mode, &patience)?;
-        }
+        self.lock_keys(wanted_locks(touched))?;
         let Some(at) = self.changed(touched)? else {
             return Ok(());
         };

@@ -5,7 +5,8 @@ use rukh_catalog::{
     Versions,
 };
 use rukh_engine::{
-    Alteration, DefinitionChanges, Engine, EngineError, NoProgress, Numbering, OnConflict, ScanRequest, Write,
+    Alteration, DefinitionChanges, Engine, EngineError, NoProgress, Numbering, OnConflict, ScanRequest,
+    Transaction, Write,
 };
 use rukh_keys::{DataType, Datum};
 use rukh_kv::Durability;
@@ -190,12 +191,50 @@ pub const STEPS: &[Step] = &[
     |engine| engine.compact(None, &NoProgress),
     |engine| create_filled(engine),
     |engine| create_schema(engine),
+    // Definitions and rows of one transaction, first of one that is rolled back.
+    |engine| migrate(engine).map(drop),
+    |engine| migrate(engine)?.commit(Durability::Synced).map(drop),
     // Two tables and the numbers of one of them at once.
     |engine| {
         let ids: Vec<_> = engine.catalog().tables().map(|table| table.id).collect();
         engine.truncate_all(&ids, Numbering::Restart).map(drop)
     },
 ];
+
+/// Begins a transaction that makes a table with rows, has another lose its rows and get an index and numbers, drops one, and takes back more.
+fn migrate(engine: &Engine) -> Result<Transaction, EngineError> {
+    let transaction = engine.transaction();
+    let session = engine.for_session();
+    session.enter(&transaction);
+    let draft = super::table_draft("y", COLUMNS, "k", None);
+    session.create_table_with(draft, vec![(ColumnId(1), numbers("public", "y_a"))])?;
+    index(&session, "y", "y_by_a", "a", false)?;
+    insert_within(&transaction, "y", &["1, 1, 'x', 'p'", "2, 2, NULL, NULL"])?;
+    session.truncate(super::table(&session, "f").id)?;
+    insert_within(&transaction, "f", &["3", "4", "5"])?;
+    index(&session, "f", "f_2", "k", false)?;
+    number(&session, "f")?;
+    insert_within(&transaction, "f", &["6, 60"])?;
+    session.drop_table(super::table(&session, "m").id)?;
+    let savepoint = transaction.savepoint();
+    session.create_table(super::table_draft("m", METER, "k", None))?;
+    index(&session, "y", "y_s", "s", true)?;
+    insert_within(&transaction, "y", &["3, 3, 'z', 'q'"])?;
+    session.drop_table(super::table(&session, "u").id)?;
+    transaction.roll_back_to(&savepoint);
+    index(&session, "y", "y_late", "s, a", false)?;
+    insert_within(&transaction, "y", &["4, 4, 'z', 'q'"])?;
+    Ok(transaction)
+}
+
+fn insert_within(transaction: &Transaction, table: &str, rows: &[&str]) -> Result<(), EngineError> {
+    let mut write = transaction.write()?;
+    let catalog = write.snapshot().catalog.clone();
+    let table = catalog.table_named("public", table)?.clone();
+    let rows = rows.iter().map(|row| super::row(&table, row)).collect();
+    write.insert(&table, rows, OnConflict::Error)?;
+    write.commit(Durability::Buffered).map(|_| ())
+}
 
 /// A table with a counter, and a column in a family of its own.
 const METER: &str = "k INTEGER, c COUNTER, a INTEGER NULL, p VARCHAR NULL IN payload";

@@ -4,6 +4,7 @@ use crate::scans::{self, Change, Scan, filter, filter_with_skips, key, show, sho
 use crate::suite::Append;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rukh_keys::KeyRange;
 use rukh_kv::{
     Durability, KvError, KvSnapshot, KvStore, Mark, MemoryStore, Overlay, RocksOptions, RocksStore, ScanSpec,
     TableOptions, WriteBatch,
@@ -20,6 +21,8 @@ enum Edit {
     Delete,
     /// These bytes come behind the value.
     Append(Vec<u8>),
+    /// It goes, with all others.
+    Clear,
 }
 
 /// What a transaction does.
@@ -41,6 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => vec(any::<u8>(), 0..4).prop_map(Edit::Put),
         2 => Just(Edit::Delete),
         2 => vec(1_u8.., 0..3).prop_map(Edit::Append),
+        1 => Just(Edit::Clear),
     ];
     prop_oneof![
         6 => vec((key(), edit), 0..12).prop_map(Step::Apply),
@@ -58,6 +62,7 @@ fn batch_of(changes: &[(Vec<u8>, Edit)]) -> WriteBatch {
             Edit::Put(value) => batch.put("t", key, value),
             Edit::Delete => batch.delete("t", key),
             Edit::Append(bytes) => batch.merge("t", key, bytes),
+            Edit::Clear => batch.delete_range("t", &KeyRange::all()),
         }
     }
     batch
@@ -69,6 +74,7 @@ fn apply(model: &mut Model, changes: &[(Vec<u8>, Edit)]) {
             Edit::Put(value) => drop(model.insert(key.clone(), value.clone())),
             Edit::Delete => drop(model.remove(key)),
             Edit::Append(bytes) => model.entry(key.clone()).or_default().extend_from_slice(bytes),
+            Edit::Clear => model.clear(),
         }
     }
 }

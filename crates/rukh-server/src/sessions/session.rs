@@ -7,7 +7,7 @@
 //! | one Execute before a Sync      | its own                                                           |
 //! | several Executes before a Sync | one for all of them                                               |
 //!
-//! A statement that cannot stand in a transaction block, such as CREATE TABLE, commits what precedes it.
+//! A statement that cannot stand in a transaction block, such as VACUUM, commits what precedes it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -10,16 +10,18 @@
 //! error aborts the block wherever it comes up: in the text of a statement, in its run, or among its
 //! rows as they are read. Settings go back with the block, or with a part of it.
 //!
-//! Statements that change definitions, or whole tables at once, are refused inside of a block.
+//! Definitions change with the block, too. What cannot be taken back is refused inside of one: statements about files and upkeep.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rukh_catalog::{Catalog, Table};
-use rukh_engine::{LockWait, Patience, Row, RowLock, Savepoint, Snapshot, Transaction, Write};
+use rukh_engine::{
+    LockWait, Patience, Row, RowLock, Savepoint, Snapshot, StatementLocks, Transaction, Write,
+};
 use rukh_syntax::{
-    CopyDirection, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement, Statement,
-    TransactionModes, TransactionStatement,
+    CopyDirection, IndexAction, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement,
+    Statement, TransactionModes, TransactionStatement,
 };
 
 use crate::exec::held::{Block, NamedSavepoint, TransactionStatus};
@@ -55,11 +57,7 @@ impl Session {
 
     /// Returns the definitions that a statement sees.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        let transaction = self.block.as_ref().and_then(|block| block.transaction.as_ref());
-        match transaction {
-            None => self.engine().catalog(),
-            Some(transaction) => transaction.snapshot().catalog,
-        }
+        self.engine().catalog()
     }
 
     /// Begins a statement that changes rows, in the block's transaction if there is one.
@@ -109,6 +107,28 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Begins a statement that changes definitions: in the block's transaction, or alone, when no other transaction has changed some. What is
+    /// returned keeps others from it.
+    pub(crate) fn begin_definition(
+        &mut self,
+        statement: &Statement,
+    ) -> Result<Option<StatementLocks>, SqlError> {
+        if self.block.is_some() {
+            self.transaction();
+            return Ok(None);
+        }
+        let turn = self.engine().wait_for_definitions(&self.patience())?;
+        // An index may be built for hours, and its table is all that others cannot change meanwhile.
+        let is_long = matches!(
+            statement,
+            Statement::CreateIndex(_)
+                | Statement::AlterIndex { .. }
+                | Statement::ReindexIndex { .. }
+                | Statement::ReindexTable { .. }
+        );
+        Ok(turn.filter(|_| !is_long))
     }
 
     /// Whether the session is in a transaction block.
@@ -176,7 +196,7 @@ impl Session {
             | Statement::Merge(_)
             | Statement::Writes(_)
             | Statement::Lock(_) => true,
-            _ => false,
+            statement => defines(statement),
         };
         let waits = self.settings.conflict == WhenLocked::Wait;
         (runs_again && waits && self.block.is_some()).then(|| self.transaction().savepoint())
@@ -212,10 +232,12 @@ impl Session {
         }
         transaction.undo_to(start);
         match block.fresh {
-            true => transaction.start_over(),
+            true => {
+                transaction.start_over();
+                true
+            }
             false => transaction.refresh(),
         }
-        true
     }
 
     /// Returns the block's transaction, started if it was not. There is a block.
@@ -229,6 +251,7 @@ impl Session {
                 true => engine.transaction_that_waits(patience),
                 false => engine.transaction(),
             };
+            engine.enter(&transaction);
             for savepoint in &mut block.savepoints {
                 savepoint.state = Some(transaction.savepoint());
             }
@@ -367,7 +390,10 @@ impl Session {
             return Err(SqlError::statement("25P01", message));
         }
         match self.block {
-            Some(_) => self.forget_snapshot(),
+            Some(_) => {
+                self.forget_snapshot();
+                self.engine().leave();
+            }
             None => self.warn("25P01", "there is no transaction in progress"),
         }
         Ok(self.block.take())
@@ -555,7 +581,37 @@ pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
             | Statement::Query(_)
             | Statement::Copy(_)
     ) || matches!(statement, Statement::Explain { .. })
+        || defines(statement)
         || only_reads(statement)
+}
+
+/// Whether a statement changes definitions, or empties tables, and a block can take that back.
+fn defines(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateIndex(index) => !index.concurrently,
+        Statement::AlterIndex { action, .. } => matches!(
+            action,
+            IndexAction::RenameTo(_) | IndexAction::Rebuild | IndexAction::Enable
+        ),
+        Statement::CreateTable(_)
+        | Statement::DropTable { .. }
+        | Statement::DropIndex { .. }
+        | Statement::ReindexIndex { .. }
+        | Statement::ReindexTable { .. }
+        | Statement::AlterTable(_)
+        | Statement::CreateView(_)
+        | Statement::DropView { .. }
+        | Statement::Comment { .. }
+        | Statement::CreateSequence { .. }
+        | Statement::DropSequence { .. }
+        | Statement::AlterSequence(_)
+        | Statement::Truncate { .. }
+        | Statement::Role(_)
+        | Statement::Schema(_)
+        | Statement::SetSchema { .. }
+        | Statement::Rename { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether a statement changes neither rows nor definitions.
@@ -593,6 +649,7 @@ fn command(statement: &Statement) -> &'static str {
             statement => command(statement),
         },
         Statement::CreateTable(_) => "CREATE TABLE",
+        Statement::CreateIndex(index) if index.concurrently => "CREATE INDEX CONCURRENTLY",
         Statement::CreateIndex(_) => "CREATE INDEX",
         Statement::DropTable { .. } => "DROP TABLE",
         Statement::DropIndex { .. } => "DROP INDEX",

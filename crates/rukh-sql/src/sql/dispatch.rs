@@ -315,8 +315,12 @@ impl Session {
             }
             Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
             Statement::Kept(statement) => self.run_kept(statement),
-            Statement::Role(statement) => Ok((roles::run(self, statement)?.to_string(), None)),
+            Statement::Role(statement) => {
+                let _turn = self.begin_definition(&prepared.statement)?;
+                Ok((roles::run(self, statement)?.to_string(), None))
+            }
             definition => {
+                let _turn = self.begin_definition(definition)?;
                 let before = self.engine().catalog();
                 let tag = ddl::run(self, definition)?;
                 roles::claim(self, definition, &before)?;

@@ -139,14 +139,15 @@ impl Shared {
 
     /// Starts a session.
     pub fn session(&self) -> Session {
+        let engine = self.engine.for_session();
         let asking = Asking {
-            engine: self.engine.clone(),
+            engine: engine.clone(),
             served: self.served.clone(),
             tally: self.tally.clone(),
             who: Arc::default(),
         };
         let current = Arc::new(CurrentStatement::new(asking.clone()));
-        let sequences = Arc::new(Sequences::new(self.engine.clone()));
+        let sequences = Arc::new(Sequences::new(engine.clone()));
         let (memory, env) = QueryMemory::within(&self.env);
         let mut state = general::session_state(env, Arc::new(RukhCatalog::new(current.clone())));
         sequences::register(&mut state, &sequences);
@@ -164,7 +165,8 @@ impl Shared {
             defaults: Settings::new(self.opened),
             client: Identity::default(),
             began: None,
-            time: TransactionTime::new(&self.engine),
+            time: TransactionTime::new(&engine),
+            engine,
             counted_from: None,
             known: tally::Known::default(),
             ran: None,
@@ -202,6 +204,8 @@ pub struct Outcome {
 /// Runs statements one after another.
 pub struct Session {
     shared: Shared,
+    /// The engine as the session sees it: with the definitions of its transaction.
+    engine: Engine,
     pub(crate) state: SessionState,
     memory: Arc<QueryMemory>,
     pub(crate) sequences: Arc<Sequences>,
@@ -311,9 +315,9 @@ impl Session {
         self.progress = sink;
     }
 
-    /// Returns the engine.
+    /// Returns the engine, with the definitions of the transaction that the session is in.
     pub fn engine(&self) -> &Engine {
-        &self.shared.engine
+        &self.engine
     }
 
     pub(crate) fn cancel(&self) -> &CancelHandle {

@@ -218,6 +218,8 @@ pub struct CreateIndexStatement {
     pub table: ObjectName,
     /// UNIQUE.
     pub unique: bool,
+    /// CONCURRENTLY, which says that the statement is no part of a transaction: an index is always built beside writers outside of one.
+    pub concurrently: bool,
     /// Whether an existing index is only worth a notice.
     pub if_not_exists: bool,
     /// Elements in order.

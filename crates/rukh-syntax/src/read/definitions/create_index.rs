@@ -12,7 +12,7 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, Stateme
     reader.expect(&["create"])?;
     let unique = reader.accept(&["unique"]);
     reader.expect(&["index"])?;
-    reader.accept(&["concurrently"]);
+    let concurrently = reader.accept(&["concurrently"]);
     let if_not_exists = reader.if_not_exists();
     let name = if reader.peeks(&["on"]) {
         None
@@ -42,6 +42,7 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, Stateme
         name,
         table,
         unique,
+        concurrently,
         if_not_exists,
         elements,
         include,
