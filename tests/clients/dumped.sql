@@ -15,11 +15,12 @@ CREATE TABLE public.films (
     CONSTRAINT positive CHECK (minutes > 0)
 );
 CREATE TABLE public.rentals (
-    customer_id INTEGER NOT NULL,
-    film_id INTEGER NOT NULL,
+    customer_id INTEGER NOT NULL REFERENCES shop.customers ON DELETE CASCADE,
+    film_id INTEGER NOT NULL REFERENCES public.films (film_id) ON UPDATE CASCADE,
     day DATE NOT NULL,
     PRIMARY KEY (customer_id, film_id)
 );
+CREATE TABLE public.sequels (film_id INTEGER PRIMARY KEY REFERENCES public.films DEFERRABLE INITIALLY DEFERRED, before INTEGER REFERENCES public.sequels);
 CREATE TABLE public.log (at TIMESTAMPTZ, message TEXT, bytes BYTEA, flag BOOLEAN);
 CREATE INDEX by_title ON public.films USING btree (title);
 CREATE UNIQUE INDEX by_name ON shop.customers (lower(last_name), first_name) WHERE last_name IS NOT NULL;
@@ -34,6 +35,7 @@ COMMENT ON COLUMN public.films.rate IS 'a day';
 INSERT INTO shop.customers (first_name, last_name) SELECT 'f' || i, nullif('l' || i, 'l7') FROM generate_series(1, 50) i;
 INSERT INTO public.films (title, minutes) SELECT 't' || i, i FROM generate_series(1, 20) i;
 INSERT INTO public.rentals SELECT c, f, DATE '2026-01-01' + c FROM generate_series(1, 50) c, generate_series(1, 20) f WHERE c * f % 7 = 0;
+INSERT INTO public.sequels VALUES (2, 1), (1, NULL), (3, 2);
 INSERT INTO public.log SELECT TIMESTAMPTZ '2026-01-01 00:00:00Z' + i * INTERVAL '1 s', E'a\tb\\c\n' || i, '\x00ff', i % 2 = 0 FROM generate_series(1, 100) i;
 INSERT INTO public.log VALUES (NULL, NULL, NULL, NULL), (NULL, '', '', NULL), (NULL, NULL, NULL, NULL);
 SELECT nextval('public.tickets');

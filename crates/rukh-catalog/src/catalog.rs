@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CatalogError, GrantTarget, Index, IndexId, Rights, Role, RoleId, Schema, SchemaId, Sequence, SequenceId,
-    Table, TableId, View, ViewId,
+    CatalogError, ForeignKey, GrantTarget, Index, IndexId, Rights, Role, RoleId, Schema, SchemaId, Sequence,
+    SequenceId, Table, TableId, View, ViewId,
 };
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
@@ -122,6 +122,15 @@ impl Catalog {
         next.version += 1;
         next.tables.remove(&id);
         next
+    }
+
+    /// Returns the constraints that refer to a table, with the tables that have them.
+    pub fn references_to(&self, referenced: TableId) -> impl Iterator<Item = (&Arc<Table>, &ForeignKey)> {
+        self.tables().flat_map(move |table| {
+            let keys = table.foreign_keys.iter();
+            keys.filter(move |key| key.referenced == referenced)
+                .map(move |key| (table, key))
+        })
     }
 
     /// Returns all sequences in order of creation.

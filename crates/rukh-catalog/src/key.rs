@@ -68,3 +68,16 @@ pub struct SaltOptions {
     /// Key columns that the byte is computed from; `None` means the whole key.
     pub columns: Option<Vec<ColumnId>>,
 }
+
+/// Whether a key begins with these columns, in whatever order.
+pub fn begins_with(elements: &[KeyElement], columns: &[ColumnId]) -> bool {
+    let first = elements.get(..columns.len());
+    first.is_some_and(|first| {
+        let is_one = |element: &KeyElement| match element.expr {
+            KeyExpr::Column(id) => columns.contains(&id),
+            _ => false,
+        };
+        let has = |id: &ColumnId| first.iter().any(|element| element.expr == KeyExpr::Column(*id));
+        first.iter().all(is_one) && columns.iter().all(has)
+    })
+}

@@ -12,6 +12,8 @@ mod catalog;
 mod check;
 mod counter;
 mod error;
+mod foreign;
+mod ids;
 mod index;
 mod key;
 mod object;
@@ -23,8 +25,10 @@ mod versions;
 
 pub use catalog::{Catalog, PUBLIC};
 pub use error::CatalogError;
+pub use foreign::{ForeignAction, ForeignKey, ForeignTiming, can_refer};
+pub use ids::{ColumnId, FamilyId, IndexId, TableId};
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
-pub use key::{KeyElement, KeyExpr, SaltOptions};
+pub use key::{KeyElement, KeyExpr, SaltOptions, begins_with};
 pub use object::{CheckOption, Schema, SchemaId, Sequence, SequenceId, View, ViewColumn, ViewId};
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
@@ -33,8 +37,8 @@ pub use stored::{
     sequence_state_key, table_key, view_key,
 };
 pub use table::{
-    Check, Column, ColumnId, ColumnValues, Comments, Family, FamilyId, FamilyOptions, Generated, Identity,
-    IndexId, Lifetime, RowLayout, Table, TableId, TableOptions, Versions,
+    Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime, RowLayout,
+    Table, TableOptions, Versions,
 };
 pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};
 pub use versions::{ROW_END, ROW_START, VERSIONS_MAX};

@@ -6,26 +6,14 @@ use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
 use serde::{Deserialize, Serialize};
 
 use crate::error::invalid;
-use crate::{CatalogError, Index, KeyElement, KeyExpr, SaltOptions};
+use crate::key::begins_with;
+use crate::{
+    CatalogError, ColumnId, FamilyId, ForeignKey, Index, IndexId, IndexState, KeyElement, KeyExpr,
+    SaltOptions, TableId,
+};
 
 /// Most columns that a columnar table ever had: blocks number them by their ids.
 const BLOCK_COLUMNS_MAX: u32 = 60_000;
-
-/// Identifies a table for its whole life; never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct TableId(pub u32);
-
-/// Identifies a column within its table; never reused, so dropped columns leave no trace in rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ColumnId(pub u32);
-
-/// Identifies a family within its table; family 0 always exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct FamilyId(pub u16);
-
-/// Identifies an index for its whole life; never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct IndexId(pub u32);
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -263,6 +251,9 @@ pub struct Table {
     /// CHECK constraints in order of creation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// FOREIGN KEY constraints of which this is the referencing table, in order of creation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
     /// What COMMENT ON says of the table, its columns and indexes.
     #[serde(default, skip_serializing_if = "Comments::is_empty")]
     pub comments: Comments,
@@ -317,6 +308,23 @@ impl Table {
     /// Returns the index with this name.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// Returns the constraint of this name.
+    pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
+        self.foreign_keys.iter().find(|key| key.name == name)
+    }
+
+    /// Whether no two rows have the same values in these columns, none of them NULL: they are the primary key, or those of a UNIQUE index without a condition.
+    pub fn are_unique(&self, columns: &[ColumnId]) -> bool {
+        let unique = self
+            .indexes
+            .iter()
+            .filter(|index| index.unique && index.predicate.is_none() && index.state == IndexState::Ready);
+        let indexes = unique.map(|index| index.elements.as_slice());
+        std::iter::once(self.declared_key())
+            .chain(indexes)
+            .any(|elements| elements.len() == columns.len() && begins_with(elements, columns))
     }
 
     /// Returns the layout of the primary key, salt included.

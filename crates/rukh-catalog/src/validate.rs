@@ -85,6 +85,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         layouts: Vec::new(),
         indexes: Vec::new(),
         checks: draft.checks,
+        foreign_keys: Vec::new(),
         comments: Default::default(),
         dropped: Vec::new(),
     };

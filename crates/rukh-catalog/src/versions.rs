@@ -111,6 +111,7 @@ impl Table {
         });
         history.indexes = self.indexes.iter().filter_map(Index::history).collect();
         history.checks.clear();
+        history.foreign_keys.clear();
         Some(history)
     }
 

@@ -51,6 +51,48 @@ pub enum EngineError {
         /// The values of the row: `(1, a, null)`.
         row: String,
     },
+    /// A row that refers to one that is not there (23503).
+    #[error("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\"")]
+    ReferencedMissing {
+        /// Name of the referencing table.
+        table: String,
+        /// Name of the constraint.
+        constraint: String,
+        /// Columns and values: `(user_id)=(7)`.
+        key: String,
+        /// Name of the referenced table.
+        referenced: String,
+    },
+    /// A row with NULL in some referencing columns of a constraint with MATCH FULL, and not in all (23503).
+    #[error("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\"")]
+    MixedNulls {
+        /// Name of the referencing table.
+        table: String,
+        /// Name of the constraint.
+        constraint: String,
+    },
+    /// A row that others refer to was to be removed, or to get another key (23503).
+    #[error(
+        "update or delete on table \"{table}\" violates foreign key constraint \"{constraint}\" on table \"{referencing}\""
+    )]
+    StillReferenced {
+        /// Name of the referenced table.
+        table: String,
+        /// Name of the constraint.
+        constraint: String,
+        /// Name of the referencing table.
+        referencing: String,
+        /// Columns and values: `(id)=(7)`.
+        key: String,
+    },
+    /// A table that others refer to was to be emptied without them (0A000).
+    #[error("cannot truncate a table referenced in a foreign key constraint")]
+    TruncatesReferenced {
+        /// Name of the referenced table.
+        table: String,
+        /// Name of the referencing table.
+        referencing: String,
+    },
     /// A sequence that has no number left (2200H).
     #[error(
         "nextval: reached {} value of sequence \"{sequence}\" ({limit})",
@@ -208,6 +250,18 @@ impl EngineError {
             EngineError::HashCollision { .. } => {
                 Some("The row is refused because writing it would replace the other.".to_string())
             }
+            EngineError::ReferencedMissing { key, referenced, .. } => {
+                Some(format!("Key {key} is not present in table \"{referenced}\"."))
+            }
+            EngineError::MixedNulls { .. } => {
+                Some("MATCH FULL does not allow mixing of null and nonnull key values.".to_string())
+            }
+            EngineError::StillReferenced { key, referencing, .. } => {
+                Some(format!("Key {key} is still referenced from table \"{referencing}\"."))
+            }
+            EngineError::TruncatesReferenced { table, referencing } => {
+                Some(format!("Table \"{referencing}\" references \"{table}\"."))
+            }
             EngineError::Function { sql, .. } => Some(format!("While evaluating {sql}.")),
             EngineError::Conflict { table, cause } if table.is_empty() => Some(cause.to_string()),
             EngineError::Conflict { table, cause } => Some(format!("Table \"{table}\": {cause}")),
@@ -226,6 +280,9 @@ impl EngineError {
             }
             EngineError::TransactionTooLarge { .. } => {
                 Some("Commit in parts, or load the rows with COPY outside of a transaction.")
+            }
+            EngineError::TruncatesReferenced { .. } => {
+                Some("Truncate the referencing table at the same time, or use TRUNCATE ... CASCADE.")
             }
             EngineError::Immutable { .. } => {
                 Some("Rows of a table with IMMUTABLE_ROWS can be added and removed.")

@@ -263,6 +263,12 @@ impl From<EngineError> for SqlError {
             }
             EngineError::Cancelled => SqlError::cancelled(),
             EngineError::ReadOnly => SqlError::statement("25006", message),
+            EngineError::ReferencedMissing { .. }
+            | EngineError::MixedNulls { .. }
+            | EngineError::StillReferenced { .. } => {
+                with_advice(SqlError::new(ErrorKind::Constraint, "23503", message), &error)
+            }
+            EngineError::TruncatesReferenced { .. } => with_advice(SqlError::unsupported(message), &error),
             EngineError::InTransaction { .. } => SqlError::statement("25001", message),
             EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
             EngineError::IndexNotReady { .. } | EngineError::IndexDropped | EngineError::Immutable { .. } => {

@@ -28,9 +28,14 @@ pub struct Translator {
 /// Whether SHOW or SET is about what both know: transactions and their commits, and schemas.
 fn is_of_transactions(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
-    ["transaction", "synchronous_commit", "search_path"]
-        .iter()
-        .any(|word| sql.contains(word))
+    [
+        "transaction",
+        "set constraints",
+        "synchronous_commit",
+        "search_path",
+    ]
+    .iter()
+    .any(|word| sql.contains(word))
 }
 
 /// What an UPSERT has to know of a table.

@@ -213,6 +213,7 @@ fn shape(snapshot: &Snapshot, build: &Build) -> Result<Table, EngineError> {
         name: String::new(),
         comments: Default::default(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         indexes: vec![index],
         ..Table::clone(table)
     })

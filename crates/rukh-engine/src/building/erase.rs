@@ -55,6 +55,7 @@ impl Write {
             && matches!(self.target, Target::Store { locks: None, .. })
             && self.written.is_none()
             && !is_kept
+            && self.snapshot.definitions.references_to(table.id).is_empty()
     }
 
     /// Whether a table has more rows than so many in these spans, which are disjoint.

@@ -20,10 +20,11 @@ use crate::state::shared::{Engine, Inner};
 use crate::state::unsettled::Loads;
 use crate::storage::files::{LOADS, discard_files};
 use crate::storage::sorter::{self, Sorter};
+use crate::writing::constraint::check_loaded;
 use crate::writing::ingest;
 use crate::{EngineError, Progress, Row};
 use parking_lot::Mutex;
-use rukh_catalog::{Table, TableId};
+use rukh_catalog::{CatalogError, Table, TableId};
 use rukh_kv::{Durability, WriteBatch};
 use std::path::Path;
 use std::sync::Arc;
@@ -78,6 +79,14 @@ impl Engine {
         let guard = inner.lock_writer()?;
         let snapshot = inner.snapshot();
         let maintainer = inner.maintainer(&snapshot.definitions, id)?;
+        let table = &maintainer.codec.table;
+        if table.foreign_keys.iter().any(|key| key.referenced == id) {
+            let message = format!(
+                "rows of table \"{}\", which refer to one another, cannot be loaded",
+                table.name
+            );
+            return Err(CatalogError::Unsupported { message }.into());
+        }
         let directory = inner.load_directory()?;
         let bytes_max = inner.load_bytes_max();
         let (sender, receiver) = mpsc::sync_channel::<Vec<Row>>(WAITING_MAX);
@@ -126,6 +135,9 @@ impl Load {
     /// An error may be that of rows added before, and ends the load.
     pub fn add(&mut self, mut rows: Vec<Row>) -> Result<Vec<Row>, EngineError> {
         self.maintainer.rules.apply(&self.maintainer.codec, &mut rows)?;
+        if let Some(snapshot) = &self.snapshot {
+            check_loaded(snapshot, &self.maintainer.codec.table, &rows)?;
+        }
         self.rows += rows.len() as u64;
         let Some(encoder) = &self.encoder else {
             return Err(EngineError::Cancelled);
@@ -159,7 +171,10 @@ impl Load {
         drop(snapshot);
         let id = self.maintainer.codec.table.id;
         let ingested = ingest::ingest(&self.inner, loads, Vec::new(), self.imported.as_ref());
-        let noted = self.inner.note_tables([id]);
+        // What the rows refer to is not to be taken away by a transaction that has not seen them.
+        let referenced = self.maintainer.codec.table.foreign_keys.iter();
+        let referenced = referenced.map(|key| key.referenced);
+        let noted = self.inner.note_tables(std::iter::once(id).chain(referenced));
         ingested?;
         noted?;
         let (inner, rows) = (self.inner.clone(), self.rows);

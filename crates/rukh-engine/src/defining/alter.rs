@@ -17,10 +17,11 @@ use crate::reading::storages::storages_of;
 use crate::state::builds::Build;
 use crate::state::scope::Changed;
 use crate::state::shared::{Engine, Inner};
+use crate::writing::constraint::validate;
 use crate::{EngineError, NoProgress, Progress};
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, Index, IndexDraft, IndexId, IndexState, Sequence, SequenceId,
-    Table, TableId, check_columnar, validate_index,
+    Catalog, CatalogError, Column, ColumnId, ForeignKey, Index, IndexDraft, IndexId, IndexState, Sequence,
+    SequenceId, Table, TableId, check_columnar, validate_index,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -127,6 +128,8 @@ impl Engine {
         let images = (&maintainer, through.as_ref());
         let brought = bring(&change, before, images, &added, owned, &mut changed);
         change.give_up_after(brought)?;
+        let validated = validate_keys(&change, before, &next, &changed);
+        change.give_up_after(validated)?;
         if before.options.versions.is_some() && next.options.versions.is_none() {
             stored::delete_statistics(&mut changed.batch, id.history());
         }
@@ -146,6 +149,33 @@ impl Engine {
         finished?;
         Ok(self.defined(id)?)
     }
+}
+
+/// Checks that the rows which are there keep constraints that are new, or were not valid.
+fn validate_keys(
+    change: &Change<'_>,
+    before: &Table,
+    next: &Table,
+    changed: &Changed,
+) -> Result<(), EngineError> {
+    let is_new = |key: &&ForeignKey| {
+        let was_valid = before
+            .foreign_key(&key.name)
+            .is_some_and(|known| !known.not_valid);
+        !key.not_valid && !was_valid
+    };
+    let new: Vec<&ForeignKey> = next.foreign_keys.iter().filter(is_new).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    if !changed.rewritten.is_empty() {
+        let message =
+            "a foreign key cannot be added by the statement that rewrites the rows of its table".to_string();
+        return Err(CatalogError::Unsupported { message }.into());
+    }
+    new.iter().try_for_each(|key| change.lock_table(key.referenced))?;
+    let snapshot = change.snapshot_as(changed.catalog.with_table(next.clone()));
+    new.iter().try_for_each(|key| validate(&snapshot, next.id, key))
 }
 
 /// Puts the additions of a table into what is written, before any session sees them: entries of the indexes `added`, sequences, and

@@ -4,7 +4,7 @@ use crate::forms::codec::TableCodec;
 use crate::forms::stored;
 use crate::state::shared::Engine;
 use crate::{EngineError, SequenceState};
-use rukh_catalog::{SequenceId, TableId};
+use rukh_catalog::{Catalog, SequenceId, TableId};
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, WriteBatch};
 
@@ -29,6 +29,7 @@ impl Engine {
         ids: &[TableId],
         numbering: Numbering,
     ) -> Result<Vec<SequenceId>, EngineError> {
+        check_references(&self.catalog(), ids)?;
         if self.scope().is_some() {
             return self.truncate_within(ids, numbering);
         }
@@ -108,6 +109,21 @@ impl Engine {
         change.finish(changed)?;
         Ok(restarted)
     }
+}
+
+/// Fails if rows of other tables refer to those of one that is emptied.
+fn check_references(catalog: &Catalog, ids: &[TableId]) -> Result<(), EngineError> {
+    for id in ids {
+        let mut references = catalog.references_to(*id);
+        if let Some((referencing, _)) = references.find(|(table, _)| !ids.contains(&table.id)) {
+            let table = catalog.table(*id);
+            return Err(EngineError::TruncatesReferenced {
+                table: table.map(|table| table.name.clone()).unwrap_or_default(),
+                referencing: referencing.name.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Returns the storage of a table's rows, and of the entries of indexes that writers maintain.

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::columnar::Packed;
 use crate::forms::codec::TableCodec;
 use crate::reading::lifetime;
-use rukh_catalog::{Catalog, CatalogError, Table, TableId};
+use rukh_catalog::{Catalog, CatalogError, ForeignKey, Table, TableId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,10 +16,20 @@ pub(crate) struct Definitions {
     pub(crate) lifetimes: Arc<lifetime::Rules>,
     /// Whether rows of any table carry times.
     pub(crate) timed: bool,
+    /// By referenced table, the constraints that refer to it.
+    pub(crate) references: HashMap<TableId, Vec<Arc<Reference>>>,
     /// The columnar tables.
     pub(crate) packed: Arc<Packed>,
     /// Tables whose rows are not there, and what storage lacks of each.
     pub(crate) lost: Arc<Lost>,
+}
+
+/// A FOREIGN KEY constraint, seen from the referenced table.
+#[derive(PartialEq)]
+pub(crate) struct Reference {
+    /// The referencing table.
+    pub(crate) table: TableId,
+    pub(crate) key: ForeignKey,
 }
 
 /// Tables of which storage lacks something, by the name of that.
@@ -52,7 +62,21 @@ impl Definitions {
             Some((blocks.storage.clone(), blocks))
         };
         let packed: Packed = codecs.values().filter_map(packed).collect();
+        let mut references: HashMap<TableId, Vec<Arc<Reference>>> = HashMap::new();
+        for table in catalog.tables() {
+            for key in &table.foreign_keys {
+                let reference = Reference {
+                    table: table.id,
+                    key: key.clone(),
+                };
+                references
+                    .entry(key.referenced)
+                    .or_default()
+                    .push(Arc::new(reference));
+            }
+        }
         Definitions {
+            references,
             lifetimes: Arc::new(lifetime::rules(&catalog)),
             timed,
             packed: Arc::new(packed),
@@ -71,6 +95,11 @@ impl Definitions {
     /// Returns what storage lacks of a table.
     pub(crate) fn lost(&self, id: TableId) -> Option<&str> {
         self.lost.get(&id.history_of().unwrap_or(id)).map(String::as_str)
+    }
+
+    /// Returns the constraints that refer to a table.
+    pub(crate) fn references_to(&self, id: TableId) -> &[Arc<Reference>] {
+        self.references.get(&id).map_or(&[], Vec::as_slice)
     }
 
     /// Whether rows of any table are stored in blocks, which are read together with what is beside them.

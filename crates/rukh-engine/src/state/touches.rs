@@ -4,7 +4,7 @@
 //! commit compares them itself (`transaction`).
 
 use crate::state::row_locks::{LockKey, LockMode};
-use rukh_catalog::{IndexId, TableId};
+use rukh_catalog::{ColumnId, IndexId, TableId};
 use rukh_kv::{Touch, TouchKind, Version};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -60,6 +60,27 @@ impl Touches {
         }
     }
 }
+
+impl Touches {
+    /// Names a value of referenced columns, which a statement refers to: conflicts with one that takes it away, and with one that brings it.
+    pub(crate) fn referred(&self, table: TableId, value: &ReferredValue) -> Touch {
+        Touch {
+            kind: TouchKind::Added,
+            ..self.reference_ends(table, value)
+        }
+    }
+
+    /// Names a value of referenced columns that no row has any more.
+    pub(crate) fn reference_ends(&self, table: TableId, (columns, value): &ReferredValue) -> Touch {
+        Touch {
+            key: self.hasher.hash_one((table.0, "referred", columns, value)),
+            ..whole(table, TouchKind::Changed)
+        }
+    }
+}
+
+/// Columns of a referenced table, ascending, and their values as a key.
+pub(crate) type ReferredValue = (Vec<ColumnId>, Vec<u8>);
 
 /// Names a table: one that is to be as it was ([`TouchKind::SharedRelation`]), or of which any row may have changed ([`TouchKind::ChangedRelation`]).
 pub(crate) fn whole(table: TableId, kind: TouchKind) -> Touch {

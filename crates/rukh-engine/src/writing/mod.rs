@@ -2,7 +2,9 @@
 
 pub(crate) mod commit;
 pub(crate) mod conflict;
+pub(crate) mod constraint;
 pub(crate) mod existing;
+pub(crate) mod foreign;
 pub(crate) mod history;
 pub(crate) mod ingest;
 pub(crate) mod pending;

@@ -103,6 +103,33 @@ impl PendingTable {
     }
 }
 
+/// The rows of a table that a statement has moved to other keys.
+#[derive(Default)]
+pub(crate) struct Moves {
+    /// By the key that a row had before the statement, the key that it has now.
+    now: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The other way round.
+    before: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Moves {
+    /// Notes that the row under a key moves; `is_written` if the statement has put it there.
+    pub(crate) fn add(&mut self, from: &[u8], to: &[u8], is_written: bool) {
+        let arrived = is_written.then(|| self.before.remove(from)).flatten();
+        let before = arrived.unwrap_or_else(|| from.to_vec());
+        self.now.insert(before.clone(), to.to_vec());
+        self.before.insert(to.to_vec(), before);
+    }
+
+    /// Returns the key of a row that had this one before the statement; `None` if another has it now and this row none.
+    pub(crate) fn key_of<'a>(&'a self, before: &'a [u8]) -> Option<&'a [u8]> {
+        match self.now.get(before) {
+            Some(now) => Some(now),
+            None => (!self.before.contains_key(before)).then_some(before),
+        }
+    }
+}
+
 /// Returns roughly the memory that a row takes.
 pub(crate) fn row_bytes(row: &[Datum]) -> u64 {
     let heap = row.iter().map(|datum| match datum {

@@ -31,11 +31,12 @@ use crate::state::row_locks::{LOCK_BYTES, LockKey, LockMode, LockOwner, Patience
 use crate::state::scope::Scope;
 use crate::state::shared::{Engine, Inner};
 use crate::state::touches::{RowLock, table_of, wanted_locks, whole};
+use crate::writing::constraint::{DeferredCheck, check_deferred};
 use crate::writing::private::{Private, changed_definitions};
 use crate::writing::write::{Target, Write};
 use crate::{EngineError, Row};
 use parking_lot::{Mutex, RwLock};
-use rukh_catalog::{Table, TableId};
+use rukh_catalog::{ForeignKey, ForeignTiming, Table, TableId};
 use rukh_kv::{Committed, Durability, Mark, Overlay, Touch, TouchKind, Traffic, Version, Watch, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +55,7 @@ pub struct Savepoint {
     /// How many locks the transaction had.
     locks: usize,
     private: Option<Private>,
+    constraints: Constraints,
 }
 
 /// What to do about a row that another transaction has locked.
@@ -84,6 +86,8 @@ pub(crate) struct Open {
     locks: Option<Locks>,
     /// The definitions that it has changed.
     pub(crate) private: Mutex<Option<Private>>,
+    /// Which constraints are checked at its end, and what is left to check.
+    constraints: Mutex<Constraints>,
     /// Storage that was made for such definitions.
     pub(crate) storages: Mutex<Arc<BTreeSet<String>>>,
     bytes_max: u64,
@@ -97,6 +101,16 @@ struct Read {
     version: Version,
     /// When the transaction began.
     began: i64,
+}
+
+/// When constraints of a transaction are checked.
+#[derive(Clone, Default)]
+struct Constraints {
+    /// Whether those that may be are deferred, if SET CONSTRAINTS ALL has said it.
+    all: Option<bool>,
+    /// What it has said of others since.
+    named: BTreeMap<(TableId, String), bool>,
+    left: Vec<DeferredCheck>,
 }
 
 /// The locks of a transaction that waits for others.
@@ -136,6 +150,7 @@ impl Engine {
                 watch: Mutex::new(watch),
                 locks,
                 private: Mutex::default(),
+                constraints: Mutex::default(),
                 storages: Mutex::default(),
                 bytes_max: inner.transaction_bytes_max.load(Ordering::Relaxed),
                 inner,
@@ -316,6 +331,7 @@ impl Transaction {
             grown: self.open.grown.lock().clone(),
             locks: self.open.locks.as_ref().map_or(0, |locks| locks.owner.count()),
             private: self.open.private.lock().as_ref().map(Private::kept),
+            constraints: self.open.constraints.lock().clone(),
         }
     }
 
@@ -331,6 +347,41 @@ impl Transaction {
         self.open.touched.lock().truncate(savepoint.touched);
         self.open.grown.lock().clone_from(&savepoint.grown);
         *self.open.private.lock() = savepoint.private.as_ref().map(Private::kept);
+        self.open.constraints.lock().clone_from(&savepoint.constraints);
+    }
+
+    /// Has constraints that may be deferred be checked at the end of the transaction, or at that of each statement and now: the one of this table and
+    /// name, or all.
+    ///
+    /// Fails with [`EngineError::ReferencedMissing`] and [`EngineError::StillReferenced`], and then changes nothing.
+    pub fn set_constraints(&self, of: Option<(TableId, &str)>, deferred: bool) -> Result<(), EngineError> {
+        if !deferred {
+            self.check_constraints(|table, name| of.is_none_or(|of| of == (table, name)))?;
+        }
+        let mut constraints = self.open.constraints.lock();
+        match of {
+            None => {
+                constraints.all = Some(deferred);
+                constraints.named.clear();
+            }
+            Some((table, name)) => drop(constraints.named.insert((table, name.to_string()), deferred)),
+        }
+        Ok(())
+    }
+
+    /// Does the checks of some constraints that are left.
+    fn check_constraints(&self, chosen: impl Fn(TableId, &str) -> bool) -> Result<(), EngineError> {
+        let left = self.open.constraints.lock().left.clone();
+        let (now, later): (Vec<_>, Vec<_>) = left
+            .into_iter()
+            .partition(|check| chosen(check.table, &check.constraint));
+        if !now.is_empty() {
+            let snapshot = self.snapshot();
+            now.iter()
+                .try_for_each(|check| check_deferred(&snapshot, check))?;
+            self.open.constraints.lock().left = later;
+        }
+        Ok(())
     }
 
     /// Writes all changes at once, of rows and of definitions; returns what that took of servers elsewhere.
@@ -345,6 +396,7 @@ impl Transaction {
             locks,
             ..
         } = &*self.open;
+        self.check_constraints(|_, _| true)?;
         let touched = std::mem::take(&mut *touched.lock());
         let private = self.open.private.lock().take();
         if touched.is_empty() && private.is_none() {
@@ -427,7 +479,10 @@ fn changed_table(now: &Definitions, base: &Snapshot, touched: &[Touch]) -> Optio
     tables
         .into_iter()
         .find(|id| match (now.codec(*id), base.definitions.codec(*id)) {
-            (Ok(now), Ok(then)) => !Arc::ptr_eq(now, then) && heeded(&now.table) != heeded(&then.table),
+            (Ok(of_now), Ok(then)) => {
+                !Arc::ptr_eq(of_now, then) && heeded(&of_now.table) != heeded(&then.table)
+                    || now.references_to(*id) != base.definitions.references_to(*id)
+            }
             _ => true,
         })
 }
@@ -473,6 +528,25 @@ impl Open {
             Some(_) => self.watch.lock().began(),
             None => read.version,
         }
+    }
+
+    /// Whether a constraint of a table is checked at the end of the transaction.
+    pub(crate) fn defers(&self, key: &ForeignKey, table: TableId) -> bool {
+        let constraints = self.constraints.lock();
+        let said = || {
+            let named = constraints.named.get(&(table, key.name.clone()));
+            named.copied().or(constraints.all)
+        };
+        match key.timing {
+            ForeignTiming::NotDeferrable => false,
+            ForeignTiming::Deferrable => said().unwrap_or(false),
+            ForeignTiming::Deferred => said().unwrap_or(true),
+        }
+    }
+
+    /// Takes checks that are done at the end.
+    pub(crate) fn leave_checks(&self, checks: Vec<DeferredCheck>) {
+        self.constraints.lock().left.extend(checks);
     }
 
     /// Tries to lock a row; `false` if another has locked it, or changed it meanwhile, and such rows are left out.

@@ -24,17 +24,20 @@ use crate::state::row_locks::StatementLocks;
 use crate::state::shared::Inner;
 use crate::state::touches::{RowLock, Touches, read_at, table_of, wanted_locks, whole};
 use crate::writing::conflict::{self, Obstacle};
+use crate::writing::constraint::Enforced;
 use crate::writing::existing::{
     check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals,
 };
 use crate::writing::history::keep_former;
-use crate::writing::pending::{CHUNK_ROWS, Image, OnConflict, PendingRow, PendingTable, Stored, row_bytes};
+use crate::writing::pending::{
+    CHUNK_ROWS, Image, Moves, OnConflict, PendingRow, PendingTable, Stored, row_bytes,
+};
 use crate::writing::stage::stage;
 use crate::writing::transaction::{Open, conflict_of_rows};
 use crate::writing::unique;
 use crate::writing::unique::NetChange;
 use crate::{EngineError, Row};
-use rukh_catalog::{ColumnId, Table, TableId};
+use rukh_catalog::{ColumnId, ForeignKey, Table, TableId};
 use rukh_keys::Datum;
 use rukh_kv::{Committed, Durability, Touch, TouchKind, Traffic, Version, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +60,8 @@ pub struct Write {
     pub(crate) tables: BTreeMap<TableId, PendingTable>,
     /// What is done to rows that are not read, after all else.
     merges: BTreeMap<TableId, add::PendingMerges>,
+    /// Where rows of referenced tables have moved.
+    pub(crate) moves: BTreeMap<TableId, Moves>,
     /// Rows that are to be as they were read.
     locked: Vec<Touch>,
     bytes: u64,
@@ -90,6 +95,7 @@ impl Write {
             snapshot,
             tables: BTreeMap::new(),
             merges: BTreeMap::new(),
+            moves: BTreeMap::new(),
             locked: Vec::new(),
             bytes: 0,
             bytes_max,
@@ -265,6 +271,7 @@ impl Write {
         pending.claims = None;
         let codec = pending.maintainer.codec.clone();
         let count = changes.len() as u64;
+        let is_referenced = !self.snapshot.definitions.references_to(table.id).is_empty();
         let (old, mut new): (Vec<Row>, Vec<Row>) = changes.into_iter().unzip();
         pending.maintainer.rules.apply(&codec, &mut new)?;
         for (old, new) in old.into_iter().zip(new) {
@@ -275,6 +282,11 @@ impl Write {
                 written.push(new.clone());
             }
             let moved = old_key != new_key;
+            let moved_from = if is_referenced {
+                old_key.clone()
+            } else {
+                Vec::new()
+            };
             let entry = pending
                 .rows
                 .entry(old_key)
@@ -286,7 +298,14 @@ impl Write {
                 entry.image = Image::Row(new);
                 continue;
             }
+            let is_written = matches!(entry.image, Image::Row(_));
             entry.image = Image::Gone;
+            if is_referenced {
+                self.moves
+                    .entry(table.id)
+                    .or_default()
+                    .add(&moved_from, &new_key, is_written);
+            }
             let target = pending
                 .rows
                 .entry(new_key)
@@ -341,9 +360,18 @@ impl Write {
     /// others, the rows are locked first. It fails with [`EngineError::Conflict`] then if another has changed one of them since
     /// the transaction read it, with [`EngineError::Deadlock`] and [`EngineError::LockTimeout`].
     pub fn commit(mut self, durability: Durability) -> Result<Traffic, EngineError> {
+        let open = match &self.target {
+            Target::Transaction(open) => Some(open.clone()),
+            Target::Store { .. } => None,
+        };
+        let is_deferred = |key: &ForeignKey, table| open.as_ref().is_some_and(|open| open.defers(key, table));
+        // What is referred to is named in any case: a transaction that begins meanwhile may take it away.
+        let Enforced {
+            mut touched,
+            deferred,
+        } = self.enforce(&is_deferred)?;
         let touches = &self.inner.touches;
         let watched = matches!(self.target, Target::Transaction(_)) || self.inner.store.order().is_watched();
-        let mut touched = Vec::new();
         let mut batch = WriteBatch::new();
         let mut grown = Growth::new();
         let mut changed = Vec::new();
@@ -390,7 +418,11 @@ impl Write {
         self.stage_merges(&mut batch, touches, &mut touched, &mut grown)?;
         changed.extend(self.merges.iter().map(|(id, merges)| (*id, merges.len() as u64)));
         match &self.target {
-            Target::Transaction(open) => open.apply(&batch, touched, &grown).map(|()| Traffic::default()),
+            Target::Transaction(open) => {
+                open.apply(&batch, touched, &grown)?;
+                open.leave_checks(deferred);
+                Ok(Traffic::default())
+            }
             Target::Store { locks, version } => {
                 if let Some(locks) = locks
                     && !locks.try_all(wanted_locks(&touched))

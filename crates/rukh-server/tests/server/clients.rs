@@ -300,6 +300,8 @@ const OF_A_DUMP: &[&str] = &[
     "INSERT INTO shop.customers (first_name) VALUES ('new') RETURNING customer_id",
     "INSERT INTO public.films (title, minutes) VALUES ('new', 90) RETURNING film_id, hours",
     "SELECT nextval('public.tickets')",
+    "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' ORDER BY 1",
+    "SELECT * FROM sequels ORDER BY 1",
 ];
 
 #[test]
@@ -338,7 +340,7 @@ fn a_dump_of_postgres_loads() {
             let shown = psql(&of_rukh, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
             assert_eq!(shown, expected, "{sql}");
         }
-        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, films, rentals, log; DROP SEQUENCE tickets; DROP SCHEMA shop";
+        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, films, rentals, log, sequels; DROP SEQUENCE tickets; DROP SCHEMA shop";
         psql(&of_rukh, &["-c", dropped]).unwrap_or_else(|error| panic!("{error}"));
     }
     server.stop();

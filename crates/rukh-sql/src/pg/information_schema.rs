@@ -11,7 +11,8 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{
-    Catalog, CheckOption, Column, ColumnId, FamilyId, Identity, KeyElement, KeyExpr, Sequence, Table, View,
+    Catalog, CheckOption, Column, ColumnId, FamilyId, ForeignKey, ForeignTiming, Identity, KeyElement,
+    KeyExpr, Sequence, Table, View,
 };
 use rukh_keys::{DataType, SortOrder};
 
@@ -429,12 +430,14 @@ fn datetime_precision(ty: &DataType) -> Option<i64> {
     }
 }
 
-/// A primary key or unique index, as the standard's tables of constraints see it.
+/// A primary key, unique index or foreign key, as the standard's tables of constraints see it.
 struct Constraint<'a> {
     table: &'a Table,
     name: String,
     kind: &'static str,
-    elements: &'a [KeyElement],
+    /// The columns of each element.
+    elements: Vec<Vec<ColumnId>>,
+    foreign: Option<&'a ForeignKey>,
 }
 
 fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
@@ -446,7 +449,8 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
         table,
         name: format!("{}_pkey", table.name),
         kind: "PRIMARY KEY",
-        elements: &table.primary_key,
+        elements: columns_of(&table.primary_key),
+        foreign: None,
     };
     let unique = table
         .indexes
@@ -456,10 +460,32 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
             table,
             name: index.name.clone(),
             kind: "UNIQUE",
-            elements: &index.elements,
+            elements: columns_of(&index.elements),
+            foreign: None,
         });
+    let keys = table.foreign_keys.iter().map(|key| Constraint {
+        table,
+        name: key.name.clone(),
+        kind: "FOREIGN KEY",
+        elements: key.columns.iter().map(|id| vec![*id]).collect(),
+        foreign: Some(key),
+    });
     let primary = table.row_id().is_none().then_some(primary);
-    primary.into_iter().chain(unique).collect()
+    primary.into_iter().chain(unique).chain(keys).collect()
+}
+
+fn columns_of(elements: &[KeyElement]) -> Vec<Vec<ColumnId>> {
+    elements.iter().map(|element| element.expr.columns()).collect()
+}
+
+impl Constraint<'_> {
+    /// Returns the place that the referenced column of an element has in the key that makes it unique, from 1.
+    fn place_in_unique(&self, catalog: &Catalog, at: usize) -> Option<i64> {
+        let key = self.foreign?;
+        let (_, _, unique) = pg_catalog::referenced_key(catalog.table(key.referenced)?, key)?;
+        let place = unique.iter().position(|id| *id == key.referenced_columns[at])?;
+        i64::try_from(place + 1).ok()
+    }
 }
 
 fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
@@ -482,8 +508,20 @@ fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
             "constraint_type",
             texts(rows.iter().map(|row| Some(row.kind.to_string()))),
         ),
-        ("is_deferrable", same("NO", rows.len())),
-        ("initially_deferred", same("NO", rows.len())),
+        (
+            "is_deferrable",
+            texts(rows.iter().map(|row| {
+                let timing = row.foreign.map(|key| key.timing);
+                yes_or_no(timing.is_some_and(|timing| timing != ForeignTiming::NotDeferrable))
+            })),
+        ),
+        (
+            "initially_deferred",
+            texts(rows.iter().map(|row| {
+                let timing = row.foreign.map(|key| key.timing);
+                yes_or_no(timing == Some(ForeignTiming::Deferred))
+            })),
+        ),
         ("enforced", same("YES", rows.len())),
         (
             "nulls_distinct",
@@ -500,8 +538,7 @@ fn key_column_usage(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let mut rows: Vec<(&Constraint<'_>, usize, String)> = Vec::new();
     for constraint in &constraints {
         for (position, element) in constraint.elements.iter().enumerate() {
-            let columns = element.expr.columns();
-            rows.extend(columns.iter().map(|id| {
+            rows.extend(element.iter().map(|id| {
                 (
                     constraint,
                     position + 1,
@@ -534,7 +571,10 @@ fn key_column_usage(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         (
             "position_in_unique_constraint",
-            optional_numbers(rows.iter().map(|_| None)),
+            optional_numbers(
+                rows.iter()
+                    .map(|(row, position, _)| row.place_in_unique(catalog, position - 1)),
+            ),
         ),
     ])
 }

@@ -12,7 +12,7 @@ use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, NUMERIC_NAN, SortOrder};
 
 use crate::bind::spelling::definition_text::{
-    column_list, element_list, index_sql, lifetime_sql, qualified_name, ttl_sql,
+    column_list, element_list, foreign_key_sql, index_sql, lifetime_sql, qualified_name, ttl_sql,
 };
 use crate::pg::sequences::default_of;
 use rukh_error::SqlError;
@@ -177,6 +177,14 @@ pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBat
     for index in &table.indexes {
         let made = constraint_sql(table, index).unwrap_or_else(|| index_sql(table, index));
         sql += &format!("\n{made}");
+    }
+    for key in &table.foreign_keys {
+        sql += &format!(
+            "\nALTER TABLE {} ADD CONSTRAINT {} {};",
+            qualified_name(table),
+            quoted(&key.name),
+            foreign_key_sql(catalog, table, key)
+        );
     }
     for comment in comments_sql(table) {
         sql += &format!("\n{comment}");

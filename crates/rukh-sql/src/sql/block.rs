@@ -15,13 +15,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rukh_catalog::{Catalog, Table};
+use rukh_catalog::{Catalog, ForeignTiming, Table};
 use rukh_engine::{
     LockWait, Patience, Row, RowLock, Savepoint, Snapshot, StatementLocks, Transaction, Write,
 };
 use rukh_syntax::{
-    CopyDirection, IndexAction, Isolation, KeptStatement, LockStatement, Name, Ownable, SchemaStatement,
-    Statement, TransactionModes, TransactionStatement,
+    CopyDirection, IndexAction, Isolation, KeptStatement, LockStatement, Name, ObjectName, Ownable,
+    SchemaStatement, Statement, TransactionModes, TransactionStatement,
 };
 
 use crate::exec::held::{Block, NamedSavepoint, TransactionStatus};
@@ -291,6 +291,10 @@ impl Session {
             TransactionStatement::Savepoint(name) => self.add_savepoint(name),
             TransactionStatement::Release(name) => self.release(name),
             TransactionStatement::RollbackTo(name) => self.roll_back_to(name),
+            TransactionStatement::SetConstraints { names, deferred } => {
+                self.set_constraints(names, *deferred)?;
+                Ok("SET CONSTRAINTS")
+            }
             TransactionStatement::SetTransaction(modes) => {
                 match self.block {
                     Some(_) => self.set_modes(*modes)?,
@@ -309,6 +313,41 @@ impl Session {
                 Ok("SET")
             }
         }
+    }
+
+    /// Runs SET CONSTRAINTS: foreign keys are the constraints that it is about.
+    fn set_constraints(&mut self, names: &[ObjectName], deferred: bool) -> Result<(), SqlError> {
+        if self.block.is_none() {
+            self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+            return Ok(());
+        }
+        self.transaction();
+        let (catalog, path) = (self.catalog(), self.path());
+        if names.is_empty() {
+            return Ok(self.transaction().set_constraints(None, deferred)?);
+        }
+        for name in names {
+            let is_in = |schema: &String| match &name.schema {
+                Some(named) => named == schema,
+                None => path.contains(schema),
+            };
+            let tables = catalog.tables().filter(|table| is_in(&table.schema));
+            let found = tables.filter_map(|table| Some((table.id, table.foreign_key(&name.name)?)));
+            let found: Vec<_> = found.collect();
+            if found.is_empty() {
+                let message = format!("constraint \"{}\" does not exist", name.name);
+                return Err(SqlError::statement("42704", message).at(name.position));
+            }
+            for (table, key) in found {
+                if key.timing == ForeignTiming::NotDeferrable {
+                    let message = format!("constraint \"{}\" is not deferrable", key.name);
+                    return Err(SqlError::statement("42809", message).at(name.position));
+                }
+                self.transaction()
+                    .set_constraints(Some((table, &key.name)), deferred)?;
+            }
+        }
+        Ok(())
     }
 
     fn begin_block(&mut self, modes: TransactionModes) -> Result<(), SqlError> {

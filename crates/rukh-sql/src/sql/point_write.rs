@@ -284,6 +284,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
         next_column: _,
         // The engine checks every row that it writes.
         checks: _,
+        foreign_keys: _,
         dropped: _,
         comments: _,
     } = &**table;

@@ -53,6 +53,19 @@ pub(crate) fn set_transaction(reader: &mut Reader<'_>) -> Result<TransactionStat
     modes(reader).map(TransactionStatement::SetTransaction)
 }
 
+/// Reads what follows SET CONSTRAINTS.
+pub(crate) fn set_constraints(reader: &mut Reader<'_>) -> Result<TransactionStatement, StatementError> {
+    let names = match reader.accept(&["all"]) {
+        true => Vec::new(),
+        false => reader.list(Reader::object_name)?,
+    };
+    let deferred = reader.accept(&["deferred"]);
+    if !deferred {
+        reader.expect(&["immediate"])?;
+    }
+    Ok(TransactionStatement::SetConstraints { names, deferred })
+}
+
 /// Reads what follows SET SESSION CHARACTERISTICS.
 pub(crate) fn set_characteristics(reader: &mut Reader<'_>) -> Result<TransactionStatement, StatementError> {
     reader.expect(&["characteristics", "as", "transaction"])?;

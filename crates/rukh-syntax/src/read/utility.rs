@@ -270,9 +270,12 @@ fn truncate(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     let tables = reader.list(Reader::object_name)?;
     let restart = reader.accept(&["restart", "identity"]);
     reader.accept(&["continue", "identity"]);
-    // No table refers to another, so there is nothing that CASCADE would empty, too.
-    reader.cascade();
-    Ok(Statement::Truncate { tables, restart })
+    let cascade = reader.cascade();
+    Ok(Statement::Truncate {
+        tables,
+        restart,
+        cascade,
+    })
 }
 
 fn explain(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
@@ -494,8 +497,11 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if local && reader.peeks(&["transaction"]) {
         return transaction::set_transaction(reader).map(Statement::Transaction);
     }
-    if reader.peeks_any(&["constraints", "role", "authorization"]) {
-        return Err(reader.unsupported("SET CONSTRAINTS, ROLE and AUTHORIZATION are not supported"));
+    if reader.accept(&["constraints"]) {
+        return transaction::set_constraints(reader).map(Statement::Transaction);
+    }
+    if reader.peeks_any(&["role", "authorization"]) {
+        return Err(reader.unsupported("SET ROLE and SET AUTHORIZATION are not supported"));
     }
     let name = if reader.accept(&["time", "zone"]) {
         "timezone".to_string()

@@ -1,12 +1,13 @@
 //! ALTER TABLE and ALTER INDEX.
 
+use rukh_catalog::ForeignTiming;
 use rukh_keys::DataType;
 
 use super::names::{Expression, Name, ObjectName};
 use super::objects::AlterSequenceStatement;
 use super::tables::{
-    CheckDefinition, ColumnDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition,
-    LifetimeDefinition, UniqueDefinition,
+    CheckDefinition, ColumnDefinition, ForeignKeyDefinition, IdentityDefinition, IdentityKind,
+    KeyElementDefinition, LifetimeDefinition, UniqueDefinition,
 };
 
 /// ALTER TABLE.
@@ -90,6 +91,8 @@ pub enum AlterAction {
         checks: Vec<CheckDefinition>,
         /// Its UNIQUE constraint.
         uniques: Vec<UniqueDefinition>,
+        /// What it refers to.
+        foreign_keys: Vec<ForeignKeyDefinition>,
         /// Whether a column of the name is only worth a notice.
         if_not_exists: bool,
     },
@@ -104,6 +107,17 @@ pub enum AlterAction {
     },
     /// ADD CONSTRAINT … CHECK.
     AddCheck(CheckDefinition),
+    /// ADD CONSTRAINT … FOREIGN KEY.
+    AddForeignKey(ForeignKeyDefinition),
+    /// VALIDATE CONSTRAINT.
+    ValidateConstraint(Name),
+    /// ALTER CONSTRAINT: when a foreign key is checked.
+    AlterConstraint {
+        /// The constraint.
+        name: Name,
+        /// DEFERRABLE, INITIALLY DEFERRED.
+        timing: ForeignTiming,
+    },
     /// ADD CONSTRAINT … UNIQUE.
     AddUnique(UniqueDefinition),
     /// ADD CONSTRAINT … PRIMARY KEY.
@@ -119,6 +133,8 @@ pub enum AlterAction {
         name: Name,
         /// Whether an unknown constraint is only worth a notice.
         if_exists: bool,
+        /// Whether foreign keys that need it go, too.
+        cascade: bool,
     },
     /// ALTER COLUMN … SET DEFAULT, or DROP DEFAULT.
     SetDefault {

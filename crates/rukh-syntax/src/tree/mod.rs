@@ -28,7 +28,7 @@ pub use statement::{
 };
 pub use tables::{
     CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,
-    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LifetimeDefinition,
-    LikeClause, SaltDefinition, TableOptionsDefinition, TableSource, UniqueDefinition,
+    ForeignKeyDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition,
+    LifetimeDefinition, LikeClause, SaltDefinition, TableOptionsDefinition, TableSource, UniqueDefinition,
 };
 pub use transaction::{Isolation, TransactionModes, TransactionStatement};

@@ -112,6 +112,8 @@ pub enum Statement {
         tables: Vec<ObjectName>,
         /// RESTART IDENTITY: whether their sequences restart.
         restart: bool,
+        /// Whether tables that refer to them are emptied, too.
+        cascade: bool,
     },
     /// EXPLAIN.
     Explain {

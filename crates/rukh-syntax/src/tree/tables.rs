@@ -1,5 +1,6 @@
 //! CREATE TABLE and CREATE INDEX.
 
+use rukh_catalog::{ForeignAction, ForeignTiming};
 use rukh_keys::{DataType, SortOrder};
 use sqlparser::ast::{self, Expr};
 
@@ -21,6 +22,8 @@ pub struct CreateTableStatement {
     pub uniques: Vec<UniqueDefinition>,
     /// CHECK constraints of columns and of the table.
     pub checks: Vec<CheckDefinition>,
+    /// FOREIGN KEY constraints of columns and of the table.
+    pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// FAMILY clauses of the table, in order.
     pub families: Vec<FamilyDefinition>,
     /// Everything after the columns.
@@ -117,6 +120,31 @@ pub struct CheckDefinition {
     pub name: Option<Name>,
     /// The condition.
     pub condition: Expression,
+}
+
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKeyDefinition {
+    /// Name, if one is given.
+    pub name: Option<Name>,
+    /// The referencing columns.
+    pub columns: Vec<Name>,
+    /// The referenced table.
+    pub referenced: ObjectName,
+    /// Its columns; its primary key if none are given.
+    pub referenced_columns: Vec<Name>,
+    /// ON DELETE.
+    pub on_delete: ForeignAction,
+    /// ON UPDATE.
+    pub on_update: ForeignAction,
+    /// MATCH FULL.
+    pub match_full: bool,
+    /// DEFERRABLE, INITIALLY DEFERRED.
+    pub timing: ForeignTiming,
+    /// NOT VALID.
+    pub not_valid: bool,
+    /// Place in the statement, in characters from 1.
+    pub position: usize,
 }
 
 /// One element of a primary key or an index.

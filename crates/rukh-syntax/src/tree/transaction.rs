@@ -1,6 +1,6 @@
 //! BEGIN, COMMIT, SAVEPOINT and their kin.
 
-use super::names::Name;
+use super::names::{Name, ObjectName};
 
 /// A statement about the transaction that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,13 @@ pub enum TransactionStatement {
     RollbackTo(Name),
     /// SET TRANSACTION.
     SetTransaction(TransactionModes),
+    /// SET CONSTRAINTS.
+    SetConstraints {
+        /// The constraints; ALL if there are none.
+        names: Vec<ObjectName>,
+        /// DEFERRED, or IMMEDIATE.
+        deferred: bool,
+    },
     /// SET SESSION CHARACTERISTICS AS TRANSACTION.
     SetCharacteristics(TransactionModes),
 }

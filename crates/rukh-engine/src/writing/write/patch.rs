@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl Write {
     /// Whether these rows can be upserted by [`Write::patch`].
     ///
-    /// 1. Nothing depends on the rest of the row: no index, CHECK, generated column, hash in the key, time or history.
+    /// 1. Nothing depends on the rest of the row: no index, CHECK, FOREIGN KEY, generated column, hash in the key, time or history.
     ///    With `CHECK (a < b)`, `UPSERT (k, a)` must read `b`.
     /// 2. The row is one if there is none: its other columns may be as they are given. `b NOT NULL` without a default lets
     ///    the statement pass only where there is a row.
@@ -29,6 +29,7 @@ impl Write {
         let is_named = |at: usize| named.contains(&table.columns[at].id);
         let is_left = |at: &usize| !codec.is_key_column(*at) && !is_named(*at);
         let depends = !table.indexes.is_empty()
+            || !table.foreign_keys.is_empty()
             || codec.blocks.is_some()
             || table.options.timed
             || !maintainer.rules.is_empty()

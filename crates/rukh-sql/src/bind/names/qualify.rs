@@ -24,8 +24,9 @@ use rukh_syntax::sqlparser::ast::{
 
 use rukh_error::SqlError;
 use rukh_syntax::{
-    AlterAction, CommentTarget, CopySource, GrantObjects, MergeAction, MergeStatement, ObjectName, Ownable,
-    OwnedBy, RoleStatement, ShowStatement, Statement, WalkMut, folded, parse_object_name, quoted,
+    AlterAction, CommentTarget, CopySource, ForeignKeyDefinition, GrantObjects, MergeAction, MergeStatement,
+    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, WalkMut, folded,
+    parse_object_name, quoted,
 };
 
 /// Functions whose first argument names a relation.
@@ -100,6 +101,7 @@ impl Names<'_> {
             Statement::CreateTable(table) => {
                 self.new_name(&mut table.name)?;
                 table.likes.iter_mut().for_each(|like| self.name(&mut like.table));
+                self.referenced(&mut table.foreign_keys, &table.name);
                 for column in &mut table.columns {
                     if let Some(default) = &mut column.default {
                         self.visit(&mut default.expr);
@@ -124,7 +126,11 @@ impl Names<'_> {
                 self.name(&mut alter.name);
                 for action in &mut alter.actions {
                     match action {
-                        AlterAction::AddColumn { column, .. } => {
+                        AlterAction::AddForeignKey(key) => self.name(&mut key.referenced),
+                        AlterAction::AddColumn {
+                            column, foreign_keys, ..
+                        } => {
+                            self.referenced(foreign_keys, &alter.name);
                             if let Some(default) = &mut column.default {
                                 self.visit(&mut default.expr);
                             }
@@ -236,6 +242,16 @@ impl Names<'_> {
 
     fn names(&self, names: &mut [ObjectName]) {
         names.iter_mut().for_each(|name| self.name(name));
+    }
+
+    /// A table that is being made refers to itself by a name that no schema has yet.
+    fn referenced(&self, keys: &mut [ForeignKeyDefinition], table: &ObjectName) {
+        for key in keys {
+            self.name(&mut key.referenced);
+            if key.referenced.schema.is_none() && key.referenced.name == table.name {
+                key.referenced.schema.clone_from(&table.schema);
+            }
+        }
     }
 
     fn name(&self, name: &mut ObjectName) {

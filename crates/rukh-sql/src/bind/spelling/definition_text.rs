@@ -1,6 +1,8 @@
 //! Keys, indexes and lifetimes as SQL.
 
-use rukh_catalog::{ColumnId, Index, KeyElement, KeyExpr, Table};
+use rukh_catalog::{
+    Catalog, ColumnId, ForeignAction, ForeignKey, ForeignTiming, Index, KeyElement, KeyExpr, Table,
+};
 use rukh_keys::SortOrder;
 use rukh_syntax::quoted;
 
@@ -36,6 +38,38 @@ pub(crate) fn qualified_name(table: &Table) -> String {
         "public" => quoted(&table.name),
         schema => format!("{}.{}", quoted(schema), quoted(&table.name)),
     }
+}
+
+/// Returns `FOREIGN KEY (a) REFERENCES t(b) …` as PostgreSQL writes it.
+pub(crate) fn foreign_key_sql(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
+    let (name, columns) = match catalog.table(key.referenced) {
+        Some(referenced) => (
+            qualified_name(referenced),
+            column_list(referenced, &key.referenced_columns),
+        ),
+        None => Default::default(),
+    };
+    let mut sql = format!(
+        "FOREIGN KEY ({}) REFERENCES {name}({columns})",
+        column_list(table, &key.columns)
+    );
+    if key.match_full {
+        sql += " MATCH FULL";
+    }
+    for (event, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        if action != ForeignAction::NoAction {
+            sql += &format!(" ON {event} {}", action.name());
+        }
+    }
+    sql += match key.timing {
+        ForeignTiming::NotDeferrable => "",
+        ForeignTiming::Deferrable => " DEFERRABLE",
+        ForeignTiming::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+    };
+    if key.not_valid {
+        sql += " NOT VALID";
+    }
+    sql
 }
 
 /// Returns the elements of a key as CREATE INDEX writes them.

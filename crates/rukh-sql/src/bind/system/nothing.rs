@@ -44,7 +44,7 @@ pub(super) fn boolean(value: bool) -> Expr {
 
 /// Whether a query, but for its aggregates, has no rows whatever there is.
 pub(super) fn has_no_rows(select: &Select) -> bool {
-    select.from.iter().any(is_empty) || wants_foreign_keys(select)
+    select.from.iter().any(is_empty)
 }
 
 /// Whether the condition of a query is one that [`without_rows`] has left.
@@ -64,66 +64,6 @@ pub(super) fn is_never(select: &Select) -> bool {
 /// A condition that is never true, and stands in no statement of a user: `WHERE false` is a query of the user's, with types of its own.
 fn never() -> Expr {
     Expr::IsTrue(Box::new(boolean(false)))
-}
-
-/// Whether a query reads `pg_constraint` under the condition `contype = 'f'`.
-fn wants_foreign_keys(select: &Select) -> bool {
-    let mut conditions: Vec<&Expr> = select.selection.iter().collect();
-    while let Some(condition) = conditions.pop() {
-        match condition {
-            Expr::Nested(inner) => conditions.push(inner),
-            Expr::BinaryOp {
-                left,
-                op: BinaryOperator::And,
-                right,
-            } => conditions.extend([left.as_ref(), right.as_ref()]),
-            Expr::BinaryOp {
-                left,
-                op: BinaryOperator::Eq,
-                right,
-            } => {
-                let is_foreign_key = matches!(right.as_ref(), Expr::Value(value)
-                    if matches!(&value.value, Value::SingleQuotedString(kind) if kind == "f"));
-                let (table, column) = match left.as_ref() {
-                    Expr::Identifier(column) => (None, column),
-                    Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                        [table, column] => (Some(table), column),
-                        _ => continue,
-                    },
-                    _ => continue,
-                };
-                let is_kind = column.value.eq_ignore_ascii_case("contype");
-                if is_foreign_key && is_kind && select.from.iter().any(|item| has_constraints(item, table)) {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Whether a FROM item has `pg_constraint`, under this name if there is one.
-fn has_constraints(item: &TableWithJoins, named: Option<&Ident>) -> bool {
-    let joined = item.joins.iter().map(|join| &join.relation);
-    std::iter::once(&item.relation)
-        .chain(joined)
-        .any(|factor| match factor {
-            TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                ..
-            } => {
-                let is_it = system_name(name).is_some_and(|(schema, name)| {
-                    schema.as_deref() == Some("pg_catalog") && name == "pg_constraint"
-                });
-                let called = alias.as_ref().map_or("pg_constraint", |alias| &alias.name.value);
-                is_it && named.is_none_or(|named| named.value.eq_ignore_ascii_case(called))
-            }
-            TableFactor::NestedJoin { table_with_joins, .. } => has_constraints(table_with_joins, named),
-            _ => false,
-        })
 }
 
 /// Whether a FROM item never has rows.

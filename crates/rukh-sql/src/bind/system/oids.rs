@@ -74,6 +74,12 @@ pub(crate) fn check(table: &Table, at: usize) -> i64 {
     CHECKS + (i64::from(table.id.0) * 256 + at as i64) % RANGE
 }
 
+/// Returns the number of a FOREIGN KEY constraint.
+pub(crate) fn foreign_key(table: &Table, at: usize) -> i64 {
+    // CHECK constraints have the numbers from the other end on.
+    CHECKS + (i64::from(table.id.0) * 256 + 255 - at as i64) % RANGE
+}
+
 /// Returns the number of a column's default.
 pub(crate) fn default(table: &Table, column: ColumnId) -> i64 {
     DEFAULTS + (i64::from(table.id.0) * 2048 + i64::from(column.0)) % RANGE

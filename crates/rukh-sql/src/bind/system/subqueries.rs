@@ -3,7 +3,6 @@
 //! 1. A query that joins with a table which never has rows has none. Its conditions and computed columns,
 //!    which need not be planned, go: `SELECT f(x) AS a FROM pg_policy WHERE …` becomes
 //!    `SELECT NULL AS a FROM pg_policy WHERE false`. As a subquery it is NULL, an empty array, or false.
-//!    So has one that asks `pg_constraint` for foreign keys, which do not exist.
 //! 2. DataFusion plans a correlated subquery only where it aggregates, and EXISTS only in WHERE. Elsewhere
 //!    they become lateral joins: `SELECT (SELECT d.x FROM pg_attrdef d WHERE d.y = a.y) FROM pg_attribute a`
 //!    is `SELECT s.x FROM pg_attribute a LEFT JOIN LATERAL (SELECT …) s ON true`. That is the same as long

@@ -150,8 +150,10 @@ const FUNCTIONS: &[Definition] = &[
             .into())
     }),
     stable("pg_get_constraintdef", 1..=2, Kind::Text, |source, given| {
-        let tables = source.catalog().tables();
-        let mut all = tables.flat_map(|table| texts::constraints(table));
+        let catalog = source.catalog();
+        let mut all = catalog
+            .tables()
+            .flat_map(|table| texts::constraints(catalog, table));
         let found = all.find(|constraint| constraint.oid == oid(&given[0]));
         Ok(found.map(|constraint| constraint.definition).into())
     }),

@@ -12,7 +12,7 @@ use rukh_catalog::{GrantTarget, Rights, RoleId};
 use super::lookup;
 use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
-use super::texts::{Constraint, constraints};
+use super::texts::{Constraint, constraints, referenced_key};
 use crate::exec::context::StatementContext;
 
 /// A table of `information_schema`.
@@ -83,20 +83,34 @@ const TABLES: &[Definition] = &[
          constraint_schema name, constraint_name name",
         |source| {
             let rows = |constraint: Constraint<'_>| {
-                let table = constraint.table;
-                let columns = constraint.columns.iter().filter_map(|place| {
-                    let column = table.columns.get(usize::try_from(place - 1).ok()?)?;
-                    Some(row![
+                // Of a foreign key these are the referenced columns.
+                let used = constraint
+                    .foreign
+                    .map_or(constraint.table, |(referenced, _)| referenced);
+                let names: Vec<&str> = match constraint.foreign {
+                    Some((referenced, key)) => {
+                        let columns = key.referenced_columns.iter();
+                        columns.map(|id| referenced.column_name(*id)).collect()
+                    }
+                    None => {
+                        let at = |place: &i64| usize::try_from(place - 1).ok();
+                        let columns = constraint.columns.iter().filter_map(at);
+                        let columns = columns.filter_map(|at| used.columns.get(at));
+                        columns.map(|column| column.name.as_str()).collect()
+                    }
+                };
+                let row = |column| {
+                    row![
                         DATABASE,
-                        &table.schema,
-                        &table.name,
-                        &column.name,
+                        &used.schema,
+                        &used.name,
+                        column,
                         DATABASE,
-                        &table.schema,
+                        &constraint.table.schema,
                         &constraint.name
-                    ])
-                });
-                Some(columns.collect::<Vec<_>>())
+                    ]
+                };
+                Some(names.into_iter().map(row).collect::<Vec<_>>())
             };
             all_constraints(source, rows).into_iter().flatten().collect()
         },
@@ -107,9 +121,19 @@ const TABLES: &[Definition] = &[
          constraint_schema name, constraint_name name",
         |source| {
             let row = |constraint: Constraint<'_>| {
-                let table = constraint.table;
-                let (schema, name) = (&table.schema, &table.name);
-                Some(row![DATABASE, schema, name, DATABASE, schema, constraint.name])
+                let used = constraint
+                    .foreign
+                    .map_or(constraint.table, |(referenced, _)| referenced);
+                let schema = &constraint.table.schema;
+                let (used_schema, used) = (&used.schema, &used.name);
+                Some(row![
+                    DATABASE,
+                    used_schema,
+                    used,
+                    DATABASE,
+                    schema,
+                    constraint.name
+                ])
             };
             all_constraints(source, row)
         },
@@ -164,11 +188,29 @@ const TABLES: &[Definition] = &[
          parameter_mode text, is_result text, parameter_name name, data_type text, udt_catalog name, \
          udt_schema name, udt_name name, dtd_identifier name, parameter_default text",
     ),
-    empty(
+    with(
         "referential_constraints",
         "constraint_catalog name, constraint_schema name, constraint_name name, \
          unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, \
          match_option text, update_rule text, delete_rule text",
+        |source| {
+            let row = |constraint: Constraint<'_>| {
+                let (referenced, key) = constraint.foreign?;
+                let (unique, _, _) = referenced_key(referenced, key)?;
+                Some(row![
+                    DATABASE,
+                    &constraint.table.schema,
+                    constraint.name,
+                    DATABASE,
+                    &referenced.schema,
+                    unique,
+                    if key.match_full { "FULL" } else { "NONE" },
+                    key.on_update.name(),
+                    key.on_delete.name()
+                ])
+            };
+            all_constraints(source, row)
+        },
     ),
     empty(
         "routines",
@@ -214,7 +256,7 @@ fn all_constraints<T>(source: &Source<'_>, row: impl Fn(Constraint<'_>) -> Optio
     let tables = source.catalog().tables();
     tables
         .flat_map(|table| {
-            constraints(table)
+            constraints(source.catalog(), table)
                 .into_iter()
                 .filter_map(&row)
                 .collect::<Vec<_>>()

@@ -45,4 +45,5 @@ pub(crate) use lookup::schemas;
 pub(crate) use relations::{Relation, is_constraint, relation};
 pub(crate) use schema::PgCatalog;
 pub(crate) use table::Kind;
+pub(crate) use texts::referenced_key;
 pub(crate) use types::type_name;

@@ -1,6 +1,6 @@
 //! Tables of `pg_catalog` that have rows.
 
-use rukh_catalog::{Identity, KeyElement, Table};
+use rukh_catalog::{Catalog, ForeignAction, ForeignKey, ForeignTiming, Identity, KeyElement, Table};
 use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::is_reserved;
 use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
@@ -73,8 +73,9 @@ const MAKERS: &[(&str, Maker)] = &[
         ]
     }),
     ("pg_constraint", |source| {
-        let tables = source.catalog().tables();
-        tables.flat_map(|table| constraint_rows(table)).collect()
+        let catalog = source.catalog();
+        let tables = catalog.tables();
+        tables.flat_map(|table| constraint_rows(catalog, table)).collect()
     }),
     ("pg_database", |_| {
         let (oid, owner, space) = (oids::DATABASE, oids::OWNER, oids::TABLESPACE);
@@ -384,7 +385,8 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         relation.attributes().len(),
         checks,
         matches!(relation, Relation::View(_)),
-        false,
+        // PostgreSQL keeps foreign keys by triggers.
+        matches!(relation, Relation::Table(table) if has_foreign_keys(source, table)),
         false,
         false,
         false,
@@ -402,32 +404,52 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
     ]
 }
 
-fn constraint_rows(table: &Table) -> Vec<Vec<Cell>> {
-    constraints(table)
+/// Whether a table has foreign keys, or others refer to it.
+fn has_foreign_keys(source: &Source<'_>, table: &Table) -> bool {
+    !table.foreign_keys.is_empty() || source.catalog().references_to(table.id).next().is_some()
+}
+
+fn constraint_rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {
+    constraints(catalog, table)
         .into_iter()
         .map(|constraint| {
             let null = || Cell::Null;
+            let foreign = constraint.foreign;
+            let key = foreign.map(|(_, key)| key);
+            let letter = |action: fn(&ForeignKey) -> ForeignAction| {
+                key.map_or(" ", |key| match action(key) {
+                    ForeignAction::NoAction => "a",
+                    ForeignAction::Restrict => "r",
+                    ForeignAction::Cascade => "c",
+                    ForeignAction::SetNull => "n",
+                    ForeignAction::SetDefault => "d",
+                })
+            };
+            let referenced = foreign.map(|(referenced, key)| {
+                let columns = key.referenced_columns.iter();
+                columns.map(|id| place(referenced, *id)).collect::<Vec<i64>>()
+            });
             row![
                 constraint.oid,
                 constraint.name,
                 oids::schema(&constraint.table.schema),
                 constraint.kind,
-                false,
-                false,
-                true,
+                key.is_some_and(|key| key.timing != ForeignTiming::NotDeferrable),
+                key.is_some_and(|key| key.timing == ForeignTiming::Deferred),
+                key.is_none_or(|key| !key.not_valid),
                 oids::object(constraint.table.id.0),
                 0,
                 constraint.index,
                 0,
-                0,
-                " ",
-                " ",
-                " ",
+                foreign.map_or(0, |(referenced, _)| oids::object(referenced.id.0)),
+                letter(|key| key.on_update),
+                letter(|key| key.on_delete),
+                key.map_or(" ", |key| if key.match_full { "f" } else { "s" }),
                 true,
                 0,
                 constraint.kind != "c",
                 constraint.columns,
-                null(),
+                referenced,
                 null(),
                 null(),
                 null(),

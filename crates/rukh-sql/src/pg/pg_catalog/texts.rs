@@ -1,9 +1,9 @@
 //! Definitions as SQL: what `pg_get_indexdef` and its kin give.
 
-use rukh_catalog::{Index, KeyElement, KeyExpr, Table};
+use rukh_catalog::{Catalog, ColumnId, ForeignKey, Index, KeyElement, KeyExpr, Table, begins_with};
 use rukh_keys::SortOrder;
 
-use crate::bind::spelling::definition_text::{element_list, index_sql};
+use crate::bind::spelling::definition_text::{element_list, foreign_key_sql, index_sql};
 use rukh_syntax::quoted;
 
 use super::relations::{Relation, is_constraint, primary_key_name};
@@ -69,10 +69,12 @@ pub(crate) struct Constraint<'a> {
     pub(crate) definition: String,
     /// The condition of a CHECK.
     pub(crate) check: Option<&'a str>,
+    /// What a foreign key refers to.
+    pub(crate) foreign: Option<(&'a Table, &'a ForeignKey)>,
 }
 
 /// Returns the constraints of a table.
-pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
+pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Constraint<'a>> {
     let primary = Constraint {
         oid: oids::constraint(table.id.0),
         name: primary_key_name(table),
@@ -82,6 +84,7 @@ pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
         columns: places(table, &table.primary_key),
         definition: format!("PRIMARY KEY ({})", element_list(table, &table.primary_key)),
         check: None,
+        foreign: None,
     };
     let unique = table.indexes.iter().filter(|index| is_constraint(index));
     let unique = unique.map(|index: &Index| {
@@ -103,6 +106,7 @@ pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
             columns: places(table, &index.elements),
             definition: format!("UNIQUE ({}){include}", element_list(table, &index.elements)),
             check: None,
+            foreign: None,
         }
     });
     let checks = table.checks.iter().enumerate().map(|(at, check)| Constraint {
@@ -114,9 +118,51 @@ pub(crate) fn constraints(table: &Table) -> Vec<Constraint<'_>> {
         columns: check.columns.iter().map(|id| place(table, *id)).collect(),
         definition: format!("CHECK (({}))", check.sql),
         check: Some(&check.sql),
+        foreign: None,
+    });
+    let keys = table.foreign_keys.iter().enumerate();
+    let keys = keys.filter_map(|(at, key)| {
+        let referenced = catalog.table(key.referenced)?.as_ref();
+        Some(Constraint {
+            oid: oids::foreign_key(table, at),
+            name: key.name.clone(),
+            table,
+            kind: "f",
+            index: referenced_key(referenced, key).map_or(0, |(_, index, _)| index),
+            columns: key.columns.iter().map(|id| place(table, *id)).collect(),
+            definition: foreign_key_sql(catalog, table, key),
+            check: None,
+            foreign: Some((referenced, key)),
+        })
     });
     let primary = table.row_id().is_none().then_some(primary);
-    primary.into_iter().chain(unique).chain(checks).collect()
+    let own = primary.into_iter().chain(unique).chain(checks);
+    own.chain(keys).collect()
+}
+
+/// Returns the key that makes the columns unique to which a foreign key refers: its name, the number of its index, and its columns in order.
+pub(crate) fn referenced_key(referenced: &Table, key: &ForeignKey) -> Option<(String, i64, Vec<ColumnId>)> {
+    let columns = &key.referenced_columns;
+    let is_it = |elements: &[KeyElement]| elements.len() == columns.len() && begins_with(elements, columns);
+    let ids = |elements: &[KeyElement]| {
+        elements
+            .iter()
+            .flat_map(|element| element.expr.columns())
+            .collect()
+    };
+    if is_it(referenced.declared_key()) {
+        let name = primary_key_name(referenced);
+        return Some((
+            name,
+            oids::primary_key(referenced.id),
+            ids(&referenced.primary_key),
+        ));
+    }
+    let index = referenced
+        .indexes
+        .iter()
+        .find(|index| index.unique && index.predicate.is_none() && is_it(&index.elements))?;
+    Some((index.name.clone(), oids::object(index.id.0), ids(&index.elements)))
 }
 
 /// Returns the places of the columns of a key, counted from 1; 0 stands for an expression.

@@ -98,6 +98,13 @@ impl<'a> Sink<'a> {
         {
             arriving.wait(&self.engine)?;
         }
+        if self.write.is_none() && self.engine.can_load() {
+            // Rows that refer to one another are checked when all are there.
+            let mut keys = self.table.foreign_keys.iter();
+            if keys.any(|key| key.referenced == self.table.id) {
+                self.write = Some(self.engine.begin()?);
+            }
+        }
         if self.write.is_none() && !self.engine.can_load() {
             let mut write = self.engine.begin()?;
             if self.imported.is_none() {

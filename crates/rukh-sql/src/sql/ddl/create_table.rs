@@ -10,12 +10,14 @@ use rukh_catalog::{
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::{
-    ColumnDefinition, CreateTableStatement, Expression, IdentityDefinition, IdentityKind,
-    KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition, parse_object_name,
+    ColumnDefinition, CreateTableStatement, Expression, ForeignKeyDefinition, IdentityDefinition,
+    IdentityKind, KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition,
+    parse_object_name,
 };
 
 use super::columns::{column_id, column_ids};
 use super::create_index::index_error;
+use super::foreign::add_foreign_keys;
 use super::lifetime::set_lifetime;
 use super::like;
 use super::names::{free_name_beside, is_taken, schema_of};
@@ -48,7 +50,7 @@ pub(super) fn create_table_to_fill(
     let statement = &like::expanded(&catalog, statement, &liked)?;
     let (mut draft, sequences) = table_draft(&catalog, statement, session)?;
     // Indexes are made one after another: a crash before the last of them leaves no table.
-    let unfinished = !statement.uniques.is_empty() || !liked.is_empty();
+    let unfinished = !statement.uniques.is_empty() || !liked.is_empty() || !statement.foreign_keys.is_empty();
     draft.options.filling = filling || unfinished;
     check_uniques(statement)?;
     let placed = |error: rukh_engine::EngineError| SqlError::from(error).at(name.position);
@@ -59,7 +61,7 @@ pub(super) fn create_table_to_fill(
     let created = create_uniques(session, &table, &statement.uniques)
         .and_then(|()| like::create_indexes(session, &table, &liked))
         .and_then(|()| match unfinished {
-            true => finish(session, &table, &liked, filling),
+            true => finish(session, &table, &liked, &statement.foreign_keys, filling),
             false => Ok(()),
         });
     if created.is_err() {
@@ -68,14 +70,25 @@ pub(super) fn create_table_to_fill(
     created
 }
 
-/// Lets a table stay whose indexes are there, unless it has still to be filled.
-fn finish(session: &Session, table: &Table, liked: &[like::Liked], filling: bool) -> Result<(), SqlError> {
-    session.engine().alter_table(table.id, |_, table| {
+/// Lets a table stay whose indexes are there, with its foreign keys, unless it has still to be filled.
+fn finish(
+    session: &mut Session,
+    table: &Table,
+    liked: &[like::Liked],
+    foreign_keys: &[ForeignKeyDefinition],
+    filling: bool,
+) -> Result<(), SqlError> {
+    let mut notices = Vec::new();
+    session.engine().alter_table(table.id, |catalog, table| {
         let mut next = table.clone();
         next.options.filling = filling;
         next.comments = like::comments(table, liked);
+        notices = add_foreign_keys(catalog, &mut next, foreign_keys)?;
+        // No row is there that could break them.
+        next.foreign_keys.iter_mut().for_each(|key| key.not_valid = false);
         Ok::<_, SqlError>(next)
     })?;
+    notices.into_iter().for_each(|notice| session.notice(notice));
     Ok(())
 }
 

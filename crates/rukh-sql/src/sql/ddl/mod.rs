@@ -9,6 +9,7 @@ mod comment;
 mod create_as;
 mod create_index;
 mod create_table;
+mod foreign;
 mod lifetime;
 mod like;
 mod names;

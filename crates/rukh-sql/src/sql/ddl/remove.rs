@@ -5,7 +5,8 @@
 //! one statement drops goes at once.
 
 use rukh_catalog::{
-    Catalog, Column, Index, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId,
+    Catalog, Column, ForeignKey, Index, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId,
+    View, ViewId,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
 use rukh_syntax::{Name, ObjectName, quoted};
@@ -13,6 +14,7 @@ use rukh_syntax::{Name, ObjectName, quoted};
 use crate::bind::names::views::views_on;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::sequence_named_in_default;
+use crate::sql::ddl::foreign::check_still_unique;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -141,7 +143,39 @@ impl<'a> Removal<'a> {
                 break;
             }
         }
-        self.add_defaults()
+        self.add_defaults()?;
+        self.add_foreign_keys();
+        Ok(())
+    }
+
+    /// Takes foreign keys away that refer to tables which go, from tables that stay.
+    fn add_foreign_keys(&mut self) {
+        let gone = self.tables.clone();
+        for table in self.catalog.tables().filter(|table| !gone.contains(&table.id)) {
+            let goes = |key: &&ForeignKey| gone.contains(&key.referenced);
+            for key in table.foreign_keys.iter().filter(goes) {
+                let referenced = self
+                    .catalog
+                    .table(key.referenced)
+                    .map(|table| self.table_text(table));
+                let constraint = format!("constraint {} on {}", quoted(&key.name), self.table_text(table));
+                self.dependent.push((constraint, referenced.unwrap_or_default()));
+            }
+            if table
+                .foreign_keys
+                .iter()
+                .any(|key| gone.contains(&key.referenced))
+            {
+                let known = self.changed.iter().position(|changed| changed.id == table.id);
+                let at = known.unwrap_or_else(|| {
+                    self.changed.push(Table::clone(table));
+                    self.changed.len() - 1
+                });
+                self.changed[at]
+                    .foreign_keys
+                    .retain(|key| !gone.contains(&key.referenced));
+            }
+        }
     }
 
     /// Takes defaults away that take numbers from sequences which go, in tables that stay.
@@ -408,6 +442,11 @@ pub(super) fn drop_indexes(
     let notices = std::mem::take(&mut removal.notices);
     notices.into_iter().for_each(|notice| session.notice(notice));
     for index in indexes {
+        if let Some((table, _)) = catalog.index(index) {
+            let mut next = Table::clone(table);
+            next.indexes.retain(|known| known.id != index);
+            check_still_unique(&catalog, table, &next)?;
+        }
         session.engine().drop_index(index)?;
     }
     Ok(())
@@ -450,7 +489,12 @@ fn wrong_kind(name: &ObjectName, wanted: Kind, found: Kind) -> SqlError {
 }
 
 /// Runs TRUNCATE.
-pub(super) fn truncate(session: &mut Session, names: &[ObjectName], restart: bool) -> Result<(), SqlError> {
+pub(super) fn truncate(
+    session: &mut Session,
+    names: &[ObjectName],
+    restart: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
     let numbering = match restart {
         true => Numbering::Restart,
         false => Numbering::Continue,
@@ -461,6 +505,20 @@ pub(super) fn truncate(session: &mut Session, names: &[ObjectName], restart: boo
         if !ids.contains(&id) {
             ids.push(id);
         }
+    }
+    let catalog = session.engine().catalog();
+    let mut at = 0;
+    while cascade && at < ids.len() {
+        for (table, _) in catalog.references_to(ids[at]) {
+            if !ids.contains(&table.id) {
+                ids.push(table.id);
+                session.notice(Notice::new(format!(
+                    "truncate cascades to table \"{}\"",
+                    table.name
+                )));
+            }
+        }
+        at += 1;
     }
     for sequence in session.engine().truncate_all(&ids, numbering)? {
         session.sequences.forget_block(sequence);

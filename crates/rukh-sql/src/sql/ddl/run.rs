@@ -85,9 +85,11 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
         Statement::DropIndex { names, if_exists } => {
             drop_indexes(session, names, *if_exists).map(|()| "DROP INDEX")
         }
-        Statement::Truncate { tables, restart } => {
-            truncate(session, tables, *restart).map(|()| "TRUNCATE TABLE")
-        }
+        Statement::Truncate {
+            tables,
+            restart,
+            cascade,
+        } => truncate(session, tables, *restart, *cascade).map(|()| "TRUNCATE TABLE"),
         _ => Err(SqlError::internal("the statement defines nothing")),
     };
     tag.map(str::to_string)

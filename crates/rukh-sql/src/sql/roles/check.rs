@@ -23,8 +23,8 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
 };
 use rukh_syntax::{
-    CommentTarget, CopyDirection, CopySource, CopyStatement, MergeAction, MergeStatement, Name, ObjectName,
-    OwnedBy, SchemaStatement, ShowStatement, Statement, Walk, folded,
+    AlterAction, CommentTarget, CopyDirection, CopySource, CopyStatement, ForeignKeyDefinition, MergeAction,
+    MergeStatement, Name, ObjectName, OwnedBy, SchemaStatement, ShowStatement, Statement, Walk, folded,
 };
 
 use crate::bind::names::locked_relations::names;
@@ -140,6 +140,13 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Fails unless foreign keys of a table may refer to others: REFERENCES is among the rights that come with all.
+    fn refers(&self, keys: &[ForeignKeyDefinition], table: &ObjectName) -> Result<(), SqlError> {
+        let is_itself = |name: &ObjectName| (&name.schema, &name.name) == (&table.schema, &table.name);
+        let mut others = keys.iter().filter(|key| !is_itself(&key.referenced));
+        others.try_for_each(|key| self.object(&key.referenced, Rights::ALL))
+    }
+
     fn definition(&self, statement: &Statement) -> Result<(), SqlError> {
         match statement {
             Statement::CreateTable(table) => {
@@ -147,6 +154,7 @@ impl<'a> Checker<'a> {
                 for like in &table.likes {
                     self.object(&like.table, Rights::SELECT)?;
                 }
+                self.refers(&table.foreign_keys, &table.name)?;
                 match &table.source {
                     Some(source) => self.reads(source.query.as_ref(), false),
                     None => Ok(()),
@@ -166,7 +174,14 @@ impl<'a> Checker<'a> {
                 self.create_in(name)
             }
             Statement::CreateIndex(index) => self.own(&index.table),
-            Statement::AlterTable(alter) => self.own(&alter.name),
+            Statement::AlterTable(alter) => {
+                self.own(&alter.name)?;
+                alter.actions.iter().try_for_each(|action| match action {
+                    AlterAction::AddForeignKey(key) => self.refers(std::slice::from_ref(key), &alter.name),
+                    AlterAction::AddColumn { foreign_keys, .. } => self.refers(foreign_keys, &alter.name),
+                    _ => Ok(()),
+                })
+            }
             Statement::ReindexTable { name } | Statement::CheckTable { name } => self.own(name),
             Statement::AlterIndex { name, .. }
             | Statement::ReindexIndex { name }

@@ -29,6 +29,7 @@ use crate::StatementError;
 use crate::read::definitions::create_index::primary_key_element;
 use crate::read::definitions::create_table;
 use crate::read::definitions::data_type::data_type;
+use crate::read::definitions::foreign::{foreign_key, timing};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence;
 use crate::read::reader::Reader;
@@ -177,6 +178,16 @@ fn action(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     if reader.peeks(&["alter", "family"]) && of_family {
         return alter_family(reader);
     }
+    if reader.accept(&["validate", "constraint"]) {
+        return reader.name().map(AlterAction::ValidateConstraint);
+    }
+    if reader.accept(&["alter", "constraint"]) {
+        let name = reader.name()?;
+        let Some(timing) = timing(reader)? else {
+            return Err(reader.unexpected());
+        };
+        return Ok(AlterAction::AlterConstraint { name, timing });
+    }
     if reader.accept(&["alter"]) {
         reader.accept(&["column"]);
         return alter_column(reader);
@@ -315,8 +326,11 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
         let elements = reader.parenthesised(primary_key_element)?;
         return Ok(AlterAction::AddPrimaryKey { elements, position });
     }
-    if name.is_some() || reader.peeks_any(&["foreign", "exclude"]) {
-        return Err(reader.unsupported("only PRIMARY KEY, UNIQUE and CHECK constraints can be added"));
+    if reader.peeks(&["foreign"]) {
+        return foreign_key(reader, name).map(AlterAction::AddForeignKey);
+    }
+    if name.is_some() || reader.peeks_any(&["exclude"]) {
+        return Err(reader.unsupported("EXCLUDE constraints are not supported"));
     }
     reader.accept(&["column"]);
     let if_not_exists = reader.if_not_exists();
@@ -331,6 +345,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
         primary_key: None,
         uniques: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
         likes: Vec::new(),
@@ -347,6 +362,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
             column: Box::new(column),
             checks: read.checks,
             uniques: read.uniques,
+            foreign_keys: read.foreign_keys,
             if_not_exists,
         }),
         None => Err(reader.unexpected()),
@@ -363,7 +379,11 @@ fn drop(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let cascade = reader.accept(&["cascade"]);
     reader.accept(&["restrict"]);
     Ok(match is_constraint {
-        true => AlterAction::DropConstraint { name, if_exists },
+        true => AlterAction::DropConstraint {
+            name,
+            if_exists,
+            cascade,
+        },
         false => AlterAction::DropColumn {
             name,
             if_exists,

@@ -89,6 +89,7 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, Statem
             .unsupported("COLLATE is not supported")
             .with_hint("Text is ordered by its bytes."));
     }
+    operator_class(reader)?;
     let order = sort_order(reader);
     check_nulls(reader, order)?;
     Ok(KeyElementDefinition {
@@ -96,6 +97,51 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, Statem
         order,
         position,
     })
+}
+
+/// Types that have an operator class of their name for keys.
+const CLASSES: &[&str] = &[
+    "bool",
+    "bpchar",
+    "bytea",
+    "date",
+    "float4",
+    "float8",
+    "int2",
+    "int4",
+    "int8",
+    "numeric",
+    "text",
+    "time",
+    "timestamp",
+    "timestamptz",
+    "timetz",
+    "uuid",
+    "varchar",
+];
+
+/// Passes over an operator class. Each type has one order here, and text, ordered by its bytes, has that of `text_pattern_ops`.
+fn operator_class(reader: &mut Reader<'_>) -> Result<(), StatementError> {
+    let Token::Word(word) = reader.peek_at(0) else {
+        return Ok(());
+    };
+    let name = word.value.to_ascii_lowercase();
+    let Some(ty) = name.strip_suffix("_ops") else {
+        return Ok(());
+    };
+    let is_known = match ty.strip_suffix("_pattern") {
+        Some(ty) => ["bpchar", "text", "varchar"].contains(&ty),
+        None => CLASSES.contains(&ty),
+    };
+    let position = reader.position();
+    reader.take();
+    match is_known {
+        true => Ok(()),
+        false => {
+            let message = format!("operator class \"{name}\" does not exist for access method \"btree\"");
+            Err(StatementError::statement("42704", message).at(position))
+        }
+    }
 }
 
 /// Whether `HASH(` is next; a column may be called `hash` too.

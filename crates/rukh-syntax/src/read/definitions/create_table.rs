@@ -7,6 +7,7 @@
 //!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
 //!     [CONSTRAINT name] UNIQUE (column, …),
 //!     [CONSTRAINT name] CHECK (condition),
+//!     [CONSTRAINT name] FOREIGN KEY (column, …) REFERENCES …,
 //!     LIKE table [{INCLUDING | EXCLUDING} {ALL | COMMENTS | CONSTRAINTS | DEFAULTS | GENERATED | IDENTITY | INDEXES | STORAGE}] …,
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
@@ -24,6 +25,7 @@ use sqlparser::tokenizer::Token;
 use crate::StatementError;
 use crate::read::definitions::create_index::{is_columnar, primary_key_element, sort_order};
 use crate::read::definitions::data_type::data_type;
+use crate::read::definitions::foreign::{foreign_key, references};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence::identity_options;
 use crate::read::query::read_only_query;
@@ -46,6 +48,7 @@ pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, Stateme
         primary_key: None,
         uniques: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         families: Vec::new(),
         options: TableOptionsDefinition::default(),
         likes: Vec::new(),
@@ -271,15 +274,14 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
         table.checks.push(check(reader, name)?);
         return Ok(());
     }
-    for (word, what) in [
-        ("foreign", "FOREIGN KEY constraints are not supported"),
-        ("exclude", "EXCLUDE constraints are not supported"),
-    ] {
-        if reader.peeks(&[word]) {
-            return Err(reader.unsupported(what));
-        }
+    if reader.peeks(&["foreign"]) {
+        table.foreign_keys.push(foreign_key(reader, name)?);
+        return Ok(());
     }
-    Err(reader.unexpected())
+    match reader.peeks(&["exclude"]) {
+        true => Err(reader.unsupported("EXCLUDE constraints are not supported")),
+        false => Err(reader.unexpected()),
+    }
 }
 
 fn set_primary_key(
@@ -396,6 +398,9 @@ fn column_option(
         });
     } else if reader.peeks(&["check"]) {
         table.checks.push(check(reader, constraint)?);
+    } else if reader.peeks(&["references"]) {
+        let key = references(reader, constraint, vec![column.name.clone()])?;
+        table.foreign_keys.push(key);
     } else if reader.peeks(&["generated"]) {
         generated(reader, column)?;
     } else if reader.accept(&["family"]) {
@@ -542,7 +547,6 @@ fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), St
 
 fn refuse_column_option(reader: &Reader<'_>) -> Result<(), StatementError> {
     for (word, what) in [
-        ("references", "FOREIGN KEY constraints are not supported"),
         ("collate", "COLLATE is not supported"),
         (
             "counter",

@@ -24,6 +24,12 @@ fn create_table_statements() {
         ),
         ("CREATE TABLE t (a INT PRIMARY KEY)", "t (a:INTEGER) pk a"),
         (
+            "CREATE TABLE t (a INT REFERENCES u NOT NULL, b INT CONSTRAINT k REFERENCES s.u (x) ON DELETE CASCADE \
+             DEFERRABLE INITIALLY DEFERRED, FOREIGN KEY (a, b) REFERENCES w MATCH FULL ON UPDATE SET NULL NOT VALID)",
+            "t (a:INTEGER not null, b:INTEGER) fk (a) to u() NO ACTION NO ACTION NotDeferrable \
+             fk k(b) to s.u(x) CASCADE NO ACTION Deferred fk (a b) to w() full NO ACTION SET NULL NotDeferrable not valid",
+        ),
+        (
             "create table if not exists S.T (A int primary key desc);",
             "s.t (a:INTEGER) pk a-",
         ),
@@ -184,10 +190,10 @@ fn create_table_errors() {
             36,
         ),
         (
-            "CREATE TABLE t (a INT REFERENCES u)",
-            "0A000",
-            "FOREIGN KEY constraints are not supported",
-            23,
+            "CREATE TABLE t (a INT REFERENCES u ON DELETE)",
+            "42601",
+            "syntax error at or near \")\"",
+            45,
         ),
         (
             "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
@@ -208,10 +214,10 @@ fn create_table_errors() {
             23,
         ),
         (
-            "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u)",
+            "CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u MATCH PARTIAL)",
             "0A000",
-            "FOREIGN KEY constraints are not supported",
-            24,
+            "MATCH PARTIAL not yet implemented",
+            59,
         ),
         (
             "CREATE TABLE t (a INT, PRIMARY KEY (HASH(a, 5)))",
@@ -312,6 +318,10 @@ fn create_index_statements() {
     check(&[
         ("CREATE INDEX i ON t (a)", "indexi on t (a)"),
         (
+            "CREATE INDEX i ON t (a varchar_pattern_ops, b int4_ops DESC)",
+            "indexi on t (a b-)",
+        ),
+        (
             "create unique index on s.t (a desc, \"B\" asc)",
             "unique index on s.t (a- B)",
         ),
@@ -334,6 +344,12 @@ fn create_index_statements() {
         ("CREATE INDEX ON t USING COLUMNAR", "index on t () columnar"),
     ]);
     check_errors(&[
+        (
+            "CREATE INDEX i ON t (a odd_ops)",
+            "42704",
+            "operator class \"odd_ops\" does not exist for access method \"btree\"",
+            24,
+        ),
         (
             "CREATE INDEX i ON t (a NULLS FIRST)",
             "0A000",

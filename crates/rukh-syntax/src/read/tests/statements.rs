@@ -327,7 +327,7 @@ fn utility_errors() {
         (
             "SET ROLE x",
             "0A000",
-            "SET CONSTRAINTS, ROLE and AUTHORIZATION are not supported",
+            "SET ROLE and SET AUTHORIZATION are not supported",
             5,
         ),
         (

@@ -172,6 +172,13 @@ fn transaction(statement: &TransactionStatement) -> String {
         TransactionStatement::Savepoint(name) => format!("savepoint {}", text(name)),
         TransactionStatement::Release(name) => format!("release {}", text(name)),
         TransactionStatement::RollbackTo(name) => format!("rollback to {}", text(name)),
+        TransactionStatement::SetConstraints { names, deferred } => {
+            format!(
+                "constraints {}{}",
+                list(names, object),
+                maybe(deferred, "deferred")
+            )
+        }
         TransactionStatement::SetTransaction(how) => format!("set transaction{}", modes(how)),
         TransactionStatement::SetCharacteristics(how) => format!("set characteristics{}", modes(how)),
     }
@@ -250,13 +257,6 @@ pub(crate) fn create_index(index: &CreateIndexStatement) -> String {
 }
 
 fn action(action: &AlterAction) -> String {
-    let maybe = |given: &bool, words: &str| {
-        if *given {
-            format!(" {words}")
-        } else {
-            String::new()
-        }
-    };
     match action {
         AlterAction::AddIdentity { column, identity } => {
             format!("add identity {} {:?}", column.text, identity.kind)
@@ -284,12 +284,15 @@ fn action(action: &AlterAction) -> String {
             column: added,
             checks,
             uniques,
+            foreign_keys,
             if_not_exists,
         } => {
+            let keys: Vec<_> = foreign_keys.iter().map(foreign_key).collect();
             let checks: Vec<_> = checks.iter().map(constraint).collect();
             let unique = if uniques.is_empty() { "" } else { " unique" };
             let maybe = maybe(if_not_exists, "if not exists");
-            format!("add {}{unique}{}{maybe}", column(added), checks.concat())
+            let (checks, keys) = (checks.concat(), keys.concat());
+            format!("add {}{unique}{checks}{keys}{maybe}", column(added))
         }
         AlterAction::DropColumn {
             name,
@@ -301,8 +304,16 @@ fn action(action: &AlterAction) -> String {
         }
         AlterAction::AddCheck(definition) => format!("add{}", constraint(definition)),
         AlterAction::AddUnique(unique) => format!("add unique {}", list(&unique.columns, text)),
-        AlterAction::DropConstraint { name, if_exists } => {
-            format!("drop constraint {}{}", name.text, maybe(if_exists, "if exists"))
+        AlterAction::AddForeignKey(key) => format!("add{}", foreign_key(key)),
+        AlterAction::ValidateConstraint(name) => format!("validate {}", name.text),
+        AlterAction::AlterConstraint { name, timing } => format!("{} {timing:?}", name.text),
+        AlterAction::DropConstraint {
+            name,
+            if_exists,
+            cascade,
+        } => {
+            let (exists, cascade) = (maybe(if_exists, "if exists"), maybe(cascade, "cascade"));
+            format!("drop constraint {}{exists}{cascade}", name.text)
         }
         AlterAction::SetDefault { column, default } => match default {
             Some(default) => format!("{} default {}", column.text, default.expr),
@@ -359,6 +370,24 @@ pub(crate) fn column(column: &ColumnDefinition) -> String {
     out
 }
 
+/// Returns words behind a space, if they are given.
+fn maybe(given: &bool, words: &str) -> String {
+    match given {
+        true => format!(" {words}"),
+        false => String::new(),
+    }
+}
+
+fn foreign_key(key: &ForeignKeyDefinition) -> String {
+    let name = key.name.as_ref().map_or(String::new(), text);
+    let (of, to) = (list(&key.columns, text), list(&key.referenced_columns, text));
+    let full = maybe(&key.match_full, "full");
+    let (delete, update) = (key.on_delete.name(), key.on_update.name());
+    let (timing, valid) = (key.timing, maybe(&key.not_valid, "not valid"));
+    let referenced = object(&key.referenced);
+    format!(" fk {name}({of}) to {referenced}({to}){full} {delete} {update} {timing:?}{valid}")
+}
+
 pub(crate) fn create_table(table: &CreateTableStatement) -> String {
     let columns: Vec<_> = table.columns.iter().map(column).collect();
     let mut out = format!("{} ({})", object(&table.name), columns.join(", "));
@@ -370,6 +399,7 @@ pub(crate) fn create_table(table: &CreateTableStatement) -> String {
         out += &format!(" unique {name}({})", list(&unique.columns, text));
     }
     out += &table.checks.iter().map(constraint).collect::<String>();
+    out += &table.foreign_keys.iter().map(foreign_key).collect::<String>();
     for family in &table.families {
         out += &format!(" family {}({})", family.name.text, list(&family.columns, text));
         out += &family

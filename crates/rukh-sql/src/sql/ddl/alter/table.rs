@@ -8,16 +8,17 @@
 use std::ops::ControlFlow;
 
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, Index,
-    IndexDraft, KeyExpr, Sequence, Table,
+    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, ForeignKey,
+    Index, IndexDraft, KeyExpr, Sequence, Table,
 };
 use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
 use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, IdentityDefinition,
-    IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, UniqueDefinition, WalkMut, folded,
+    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, ForeignKeyDefinition,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, UniqueDefinition,
+    WalkMut, folded,
 };
 
 use super::column_type::retyped;
@@ -35,6 +36,7 @@ use crate::sql::ddl::create_index::index_error;
 use crate::sql::ddl::create_table::{
     aside, checked_default, create_uniques, own_sequence, primary_key, unique_draft,
 };
+use crate::sql::ddl::foreign::{add_foreign_keys, check_not_in_keys, check_still_unique};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
 use crate::sql::ddl::names::{check_free, skipped};
 use crate::sql::ddl::remove::check_no_views;
@@ -118,6 +120,9 @@ pub(in crate::sql::ddl) fn alter_table(
             return Err(SqlError::unsupported(message).into());
         }
         change.next.check_versions().map_err(SqlError::from)?;
+        check_still_unique(catalog, before, &change.next)
+            .map_err(|error| error.at(statement.name.position))?;
+        check_no_ttl(catalog, &change.next)?;
         change.notices.drain(..).for_each(|notice| session.notice(notice));
         change.verify(session, before)?;
         Ok::<_, Failed>(change.alteration()?)
@@ -250,6 +255,7 @@ impl Change<'_> {
                 column,
                 checks,
                 uniques,
+                foreign_keys,
                 if_not_exists,
             } => {
                 let is_there = self.next.column_named(&column.name.text).is_some();
@@ -266,7 +272,7 @@ impl Change<'_> {
                     self.add_check(check)?;
                 }
                 self.uniques.extend(uniques.iter().cloned());
-                Ok(())
+                self.add_foreign_keys(foreign_keys)
             }
             AlterAction::DropColumn {
                 name,
@@ -282,6 +288,18 @@ impl Change<'_> {
                 None => Err(SqlError::statement("42703", self.no_column(name)).at(name.position)),
             },
             AlterAction::AddCheck(check) => self.add_check(check),
+            AlterAction::AddForeignKey(key) => self.add_foreign_keys(std::slice::from_ref(key)),
+            AlterAction::ValidateConstraint(name) => {
+                if self.next.checks.iter().any(|check| check.name == name.text) {
+                    return Ok(());
+                }
+                self.foreign_key_named(name)?.not_valid = false;
+                Ok(())
+            }
+            AlterAction::AlterConstraint { name, timing } => {
+                self.foreign_key_named(name)?.timing = *timing;
+                Ok(())
+            }
             AlterAction::AddUnique(unique) => {
                 self.uniques.push(unique.clone());
                 Ok(())
@@ -322,7 +340,7 @@ impl Change<'_> {
                 self.next.columns[at].values.identity = Some(identity_of(*kind));
                 Ok(())
             }
-            AlterAction::DropConstraint { name, if_exists } => self.drop_constraint(name, *if_exists),
+            AlterAction::DropConstraint { name, if_exists, .. } => self.drop_constraint(name, *if_exists),
             AlterAction::SetDefault { column, default } => {
                 let at = self.position(column)?;
                 let changed = &mut self.next.columns[at];
@@ -351,6 +369,7 @@ impl Change<'_> {
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
             AlterAction::SetType { column, ty, using } => {
                 let id = self.next.columns[self.position(column)?].id;
+                check_not_in_keys(self.catalog, &self.next, id).map_err(|error| error.at(column.position))?;
                 let own = Expression {
                     expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
                     position: column.position,
@@ -648,6 +667,7 @@ impl Change<'_> {
         let generated: Vec<ColumnId> = generated.iter().map(|column| column.id).collect();
         self.next.indexes.retain(|index| !gone.contains(&index.id));
         self.next.checks.retain(|check| !check.columns.contains(&id));
+        self.next.foreign_keys.retain(|key| !key.columns.contains(&id));
         for column in generated {
             self.drop_column(column, name, true)?;
         }
@@ -665,6 +685,31 @@ impl Change<'_> {
         Ok(())
     }
 
+    fn add_foreign_keys(&mut self, definitions: &[ForeignKeyDefinition]) -> Result<(), SqlError> {
+        let notices = add_foreign_keys(self.catalog, &mut self.next, definitions)?;
+        self.notices.extend(notices);
+        Ok(())
+    }
+
+    fn foreign_key_named(&mut self, name: &Name) -> Result<&mut ForeignKey, SqlError> {
+        let unknown = SqlError::statement("42704", self.no_constraint(name)).at(name.position);
+        let is_check = self.next.checks.iter().any(|check| check.name == name.text);
+        let is_index = self
+            .next
+            .indexes
+            .iter()
+            .any(|index| index.constraint && index.name == name.text);
+        if is_check || is_index {
+            let message = format!(
+                "constraint \"{}\" of relation \"{}\" is not a foreign key constraint",
+                name.text, self.next.name
+            );
+            return Err(SqlError::statement("42809", message).at(name.position));
+        }
+        let mut keys = self.next.foreign_keys.iter_mut();
+        keys.find(|key| key.name == name.text).ok_or(unknown)
+    }
+
     fn no_constraint(&self, name: &Name) -> String {
         format!(
             "constraint \"{}\" of relation \"{}\" does not exist",
@@ -674,7 +719,10 @@ impl Change<'_> {
 
     fn rename_constraint(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
         let table = &mut self.next;
-        if table.checks.iter().any(|check| check.name == new.text) {
+        let is_taken = |name: &str| {
+            table.checks.iter().any(|check| check.name == name) || table.foreign_key(name).is_some()
+        };
+        if is_taken(&new.text) {
             let message = format!(
                 "constraint \"{}\" for relation \"{}\" already exists",
                 new.text, table.name
@@ -683,6 +731,10 @@ impl Change<'_> {
         }
         if let Some(check) = table.checks.iter_mut().find(|check| check.name == old.text) {
             check.name = new.text.clone();
+            return Ok(());
+        }
+        if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == old.text) {
+            key.name = new.text.clone();
             return Ok(());
         }
         let is_named = |index: &&mut Index| index.unique && index.name == old.text;
@@ -704,12 +756,14 @@ impl Change<'_> {
 
     fn drop_constraint(&mut self, name: &Name, if_exists: bool) -> Result<(), SqlError> {
         let table = &mut self.next;
-        let before = table.checks.len() + table.indexes.len();
+        let parts = |table: &Table| table.checks.len() + table.indexes.len() + table.foreign_keys.len();
+        let before = parts(table);
         table.checks.retain(|check| check.name != name.text);
+        table.foreign_keys.retain(|key| key.name != name.text);
         table
             .indexes
             .retain(|index| !(index.unique && index.name == name.text));
-        if table.checks.len() + table.indexes.len() < before {
+        if parts(table) < before {
             self.checks.retain(|check| *check != name.text);
             return Ok(());
         }
@@ -764,6 +818,25 @@ impl Change<'_> {
             }
             Ok(())
         })
+    }
+}
+
+/// Fails if rows of a table that others refer to are to have a TTL.
+fn check_no_ttl(catalog: &Catalog, next: &Table) -> Result<(), SqlError> {
+    let expires = next.options.lifetime.is_some()
+        || next
+            .families
+            .iter()
+            .any(|family| family.options.ttl_micros.is_some());
+    match expires && catalog.references_to(next.id).next().is_some() {
+        true => {
+            let message = format!(
+                "rows of table \"{}\" cannot have a TTL because foreign keys refer to it",
+                next.name
+            );
+            Err(SqlError::unsupported(message))
+        }
+        false => Ok(()),
     }
 }
 

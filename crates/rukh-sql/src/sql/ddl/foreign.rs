@@ -1,0 +1,285 @@
+//! FOREIGN KEY constraints of definitions.
+
+use rukh_catalog::{
+    Catalog, ColumnId, ForeignAction, ForeignKey, KeyExpr, PUBLIC, Table, begins_with, can_refer,
+};
+use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
+
+use crate::exec::session_settings::notice::Notice;
+use rukh_error::SqlError;
+
+/// Makes a constraint of a table, which has its columns and the constraints before.
+pub(super) fn foreign_key(
+    catalog: &Catalog,
+    table: &Table,
+    definition: &ForeignKeyDefinition,
+) -> Result<ForeignKey, SqlError> {
+    let name = name_of(table, definition)?;
+    let columns = column_ids(table, &definition.columns)?;
+    let schema = definition.referenced.schema.as_deref().unwrap_or(PUBLIC);
+    let at = definition.referenced.position;
+    let is_itself = table.schema == schema && table.name == definition.referenced.name;
+    let referenced = match is_itself {
+        true => table,
+        false => match catalog.table_named(schema, &definition.referenced.name) {
+            Ok(referenced) => referenced.as_ref(),
+            Err(_) if catalog.view_named(schema, &definition.referenced.name).is_some() => {
+                let message = format!(
+                    "referenced relation \"{}\" is not a table",
+                    definition.referenced.name
+                );
+                return Err(SqlError::statement("42809", message).at(at));
+            }
+            Err(_) => return Err(definition.referenced.undefined().into()),
+        },
+    };
+    let referenced_columns = match definition.referenced_columns.is_empty() {
+        false => column_ids(referenced, &definition.referenced_columns)?,
+        true => key_columns(referenced).map_err(|error| error.at(at))?,
+    };
+    check_columns(definition, &columns, &referenced_columns)?;
+    if !referenced.are_unique(&referenced_columns) {
+        let message = format!(
+            "there is no unique constraint matching given keys for referenced table \"{}\"",
+            referenced.name
+        );
+        return Err(SqlError::statement("42830", message).at(definition.position));
+    }
+    let expires = referenced.options.lifetime.is_some();
+    if expires
+        || referenced
+            .families
+            .iter()
+            .any(|family| family.options.ttl_micros.is_some())
+    {
+        let message = format!(
+            "table \"{}\" cannot be referenced because its rows have a TTL",
+            referenced.name
+        );
+        return Err(SqlError::unsupported(message).at(at));
+    }
+    for (column, other) in columns.iter().zip(&referenced_columns) {
+        check_types(&name, table, *column, referenced, *other)
+            .map_err(|error| error.at(definition.position))?;
+    }
+    let sets = [definition.on_delete, definition.on_update]
+        .iter()
+        .any(|action| matches!(action, ForeignAction::SetNull | ForeignAction::SetDefault));
+    let is_generated = |id: &ColumnId| {
+        table
+            .column(*id)
+            .is_some_and(|column| column.values.generated.is_some())
+    };
+    if columns.iter().any(is_generated) && (sets || definition.on_update == ForeignAction::Cascade) {
+        let message = "invalid action for foreign key constraint containing generated column";
+        return Err(SqlError::syntax(message).at(definition.position));
+    }
+    Ok(ForeignKey {
+        name,
+        columns,
+        referenced: referenced.id,
+        referenced_columns,
+        on_delete: definition.on_delete,
+        on_update: definition.on_update,
+        match_full: definition.match_full,
+        timing: definition.timing,
+        not_valid: definition.not_valid,
+    })
+}
+
+/// Adds constraints to a table.
+pub(super) fn add_foreign_keys(
+    catalog: &Catalog,
+    table: &mut Table,
+    definitions: &[ForeignKeyDefinition],
+) -> Result<Vec<Notice>, SqlError> {
+    let mut notices = Vec::new();
+    for definition in definitions {
+        let key = foreign_key(catalog, table, definition)?;
+        notices.extend(without_index(table, &key));
+        table.foreign_keys.push(key);
+    }
+    Ok(notices)
+}
+
+/// Returns the notice that changes of the referenced table read all rows of this one.
+fn without_index(table: &Table, key: &ForeignKey) -> Option<Notice> {
+    let indexes = table.indexes.iter().filter(|index| index.predicate.is_none());
+    let keys = indexes.map(|index| index.elements.as_slice());
+    let mut keys = std::iter::once(table.primary_key.as_slice()).chain(keys);
+    if keys.any(|elements| begins_with(elements, &key.columns)) {
+        return None;
+    }
+    let columns: Vec<String> = key
+        .columns
+        .iter()
+        .map(|id| quoted(table.column_name(*id)))
+        .collect();
+    let message = format!(
+        "no index of table \"{}\" begins with the columns of foreign key \"{}\": all rows are read when a referenced row is \
+         deleted or gets another key",
+        table.name, key.name
+    );
+    let hint = format!(
+        "CREATE INDEX ON {} ({});",
+        quoted(&table.name),
+        columns.join(", ")
+    );
+    Some(Notice {
+        hint: Some(hint),
+        ..Notice::new(message)
+    })
+}
+
+/// Fails if a table that others refer to is to be without what makes the referenced columns unique, or without a column.
+pub(super) fn check_still_unique(catalog: &Catalog, before: &Table, next: &Table) -> Result<(), SqlError> {
+    let others = catalog
+        .references_to(next.id)
+        .filter(|(table, _)| table.id != next.id)
+        .map(|(table, key)| (table.as_ref(), key));
+    let own = next.foreign_keys.iter().filter(|key| key.referenced == next.id);
+    for (table, key) in others.chain(own.map(|key| (next, key))) {
+        let columns = &key.referenced_columns;
+        if before.are_unique(columns) && !next.are_unique(columns) {
+            let message = format!(
+                "cannot drop what makes columns of table {} unique because other objects depend on it",
+                quoted(&next.name)
+            );
+            let detail = format!(
+                "constraint {} on table {} depends on it",
+                quoted(&key.name),
+                quoted(&table.name)
+            );
+            return Err(SqlError::statement("2BP01", message)
+                .with_detail(detail)
+                .with_hint("Drop the foreign key first."));
+        }
+    }
+    Ok(())
+}
+
+/// Fails if a foreign key has or refers to a column, whose type is to be another.
+pub(super) fn check_not_in_keys(catalog: &Catalog, table: &Table, column: ColumnId) -> Result<(), SqlError> {
+    let own = table
+        .foreign_keys
+        .iter()
+        .filter(|key| key.columns.contains(&column));
+    let others = catalog.references_to(table.id).map(|(_, key)| key);
+    let others = others.filter(|key| key.referenced_columns.contains(&column));
+    match own.chain(others).next() {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!(
+                "cannot alter type of column \"{}\" because foreign key \"{}\" has it",
+                table.column_name(column),
+                key.name
+            );
+            Err(SqlError::unsupported(message).with_hint("Drop the foreign key first."))
+        }
+    }
+}
+
+fn name_of(table: &Table, definition: &ForeignKeyDefinition) -> Result<String, SqlError> {
+    let is_taken = |name: &str| {
+        table.foreign_key(name).is_some()
+            || table.checks.iter().any(|check| check.name == name)
+            || table
+                .indexes
+                .iter()
+                .any(|index| index.constraint && index.name == name)
+    };
+    match &definition.name {
+        Some(Name { text, position }) if is_taken(text) => {
+            let message = format!(
+                "constraint \"{text}\" for relation \"{}\" already exists",
+                table.name
+            );
+            Err(SqlError::statement("42710", message).at(*position))
+        }
+        Some(name) => Ok(name.text.clone()),
+        None => {
+            let columns: Vec<&str> = definition.columns.iter().map(|name| name.text.as_str()).collect();
+            let base = format!("{}_{}_fkey", table.name, columns.join("_"));
+            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
+            Ok(names.find(|name| !is_taken(name)).unwrap_or(base))
+        }
+    }
+}
+
+fn column_ids(table: &Table, names: &[Name]) -> Result<Vec<ColumnId>, SqlError> {
+    let declared = table.declared_columns();
+    let id = |name: &Name| {
+        let column = declared.iter().find(|column| column.name == name.text);
+        column.map(|column| column.id).ok_or_else(|| {
+            let message = format!(
+                "column \"{}\" referenced in foreign key constraint does not exist",
+                name.text
+            );
+            SqlError::statement("42703", message).at(name.position)
+        })
+    };
+    names.iter().map(id).collect()
+}
+
+/// Returns the columns of the primary key.
+fn key_columns(table: &Table) -> Result<Vec<ColumnId>, SqlError> {
+    let mut columns = Vec::new();
+    for element in table.declared_key() {
+        match element.expr {
+            KeyExpr::Column(id) => columns.push(id),
+            _ => return Err(SqlError::unsupported("a key with HASH cannot be referenced")),
+        }
+    }
+    if columns.is_empty() {
+        let message = format!("there is no primary key for referenced table \"{}\"", table.name);
+        return Err(SqlError::statement("42704", message));
+    }
+    Ok(columns)
+}
+
+fn check_columns(
+    definition: &ForeignKeyDefinition,
+    columns: &[ColumnId],
+    referenced: &[ColumnId],
+) -> Result<(), SqlError> {
+    if columns.len() != referenced.len() {
+        let message = "number of referencing and referenced columns for foreign key disagree";
+        return Err(SqlError::statement("42830", message).at(definition.position));
+    }
+    let repeats = |ids: &[ColumnId]| (1..ids.len()).any(|at| ids[..at].contains(&ids[at]));
+    if repeats(referenced) {
+        let message = "foreign key referenced-columns list must not contain duplicates";
+        return Err(SqlError::statement("42830", message).at(definition.position));
+    }
+    if repeats(columns) {
+        let message = "foreign key columns list must not contain duplicates";
+        return Err(SqlError::unsupported(message).at(definition.position));
+    }
+    Ok(())
+}
+
+fn check_types(
+    name: &str,
+    table: &Table,
+    column: ColumnId,
+    referenced: &Table,
+    other: ColumnId,
+) -> Result<(), SqlError> {
+    let (Some(column), Some(other)) = (table.column(column), referenced.column(other)) else {
+        return Ok(());
+    };
+    if column.values.counter || other.values.counter {
+        return Err(SqlError::unsupported("a COUNTER cannot be part of a foreign key"));
+    }
+    if can_refer(&column.ty, &other.ty) {
+        return Ok(());
+    }
+    let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+    Err(SqlError::statement("42804", message).with_detail(format!(
+        "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+        column.name,
+        other.name,
+        column.ty.postgres_name(),
+        other.ty.postgres_name()
+    )))
+}
