@@ -19,7 +19,7 @@ use crate::prepared::{Call, PreparedStatement, check_kind};
 use crate::run::{run, stream};
 use crate::service::{DoGetStream, Service};
 use crate::session::{Place, Session};
-use crate::shown::metadata;
+use crate::shown::metadata::{self, Of};
 
 /// What a query gives: its schema, or, when it has run, how many rows it has changed.
 pub(crate) enum Outcome {
@@ -166,9 +166,12 @@ impl Service {
     pub(crate) async fn foreign_keys<T>(
         &self,
         request: &Request<T>,
+        text: &str,
+        (referenced, referencing): (Of, Of),
     ) -> Result<Response<DoGetStream>, Status> {
-        self.session(request).await?;
-        Ok(one(metadata::foreign_keys()))
+        let keys =
+            move |connection: &mut Connection| metadata::foreign_keys(connection, &referenced, &referencing);
+        self.batch(request, text, keys).await
     }
 }
 

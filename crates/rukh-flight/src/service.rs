@@ -45,6 +45,7 @@ use crate::ingest::{Ingest, Messages, feed};
 use crate::prepared::{Call, PreparedStatement, check_kind, update_each};
 use crate::run::run;
 use crate::sessions::Sessions;
+use crate::shown::metadata::Of;
 use crate::shown::names::quoted;
 use crate::{authentication, parameters, shown::metadata, shown::schema};
 
@@ -605,16 +606,17 @@ impl FlightSqlService for Service {
         command: CommandGetExportedKeys,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        self.catalog_info(command, &metadata::foreign_keys().schema(), request)
+        self.catalog_info(command, &metadata::foreign_key_schema(), request)
             .await
     }
 
     async fn do_get_exported_keys(
         &self,
-        _: CommandGetExportedKeys,
+        command: CommandGetExportedKeys,
         request: Request<Ticket>,
     ) -> Result<Response<DoGetStream>, Status> {
-        self.foreign_keys(&request).await
+        let of = (Of::new(command.db_schema, command.table), Of::default());
+        self.foreign_keys(&request, "GetExportedKeys", of).await
     }
 
     async fn get_flight_info_imported_keys(
@@ -622,16 +624,17 @@ impl FlightSqlService for Service {
         command: CommandGetImportedKeys,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        self.catalog_info(command, &metadata::foreign_keys().schema(), request)
+        self.catalog_info(command, &metadata::foreign_key_schema(), request)
             .await
     }
 
     async fn do_get_imported_keys(
         &self,
-        _: CommandGetImportedKeys,
+        command: CommandGetImportedKeys,
         request: Request<Ticket>,
     ) -> Result<Response<DoGetStream>, Status> {
-        self.foreign_keys(&request).await
+        let of = (Of::default(), Of::new(command.db_schema, command.table));
+        self.foreign_keys(&request, "GetImportedKeys", of).await
     }
 
     async fn get_flight_info_cross_reference(
@@ -639,16 +642,19 @@ impl FlightSqlService for Service {
         command: CommandGetCrossReference,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        self.catalog_info(command, &metadata::foreign_keys().schema(), request)
+        self.catalog_info(command, &metadata::foreign_key_schema(), request)
             .await
     }
 
     async fn do_get_cross_reference(
         &self,
-        _: CommandGetCrossReference,
+        command: CommandGetCrossReference,
         request: Request<Ticket>,
     ) -> Result<Response<DoGetStream>, Status> {
-        self.foreign_keys(&request).await
+        let referenced = Of::new(command.pk_db_schema, command.pk_table);
+        let referencing = Of::new(command.fk_db_schema, command.fk_table);
+        self.foreign_keys(&request, "GetCrossReference", (referenced, referencing))
+            .await
     }
 
     async fn register_sql_info(&self, _: i32, _: &SqlInfo) {}

@@ -12,6 +12,8 @@ const PYTHON: &[&str] = &[
     "psycopg[binary]==3.3.9",
     "asyncpg==0.32.0",
     "sqlalchemy==2.1.9",
+    "alembic==1.20.1",
+    "django==5.2.19",
     "adbc-driver-flightsql==1.13.0",
     "adbc-driver-manager==1.13.0",
     "pyarrow==26.0.1",

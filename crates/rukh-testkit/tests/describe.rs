@@ -205,7 +205,8 @@ fn statements_are_of_a_kind() {
         ("SAVEPOINT s", StatementKind::Transaction),
         ("SET statement_timeout = 0", StatementKind::Setting),
         ("RESET ALL", StatementKind::Setting),
-        ("CREATE INDEX ON t (name)", StatementKind::Alone),
+        ("CREATE INDEX ON t (name)", StatementKind::Write),
+        ("CREATE INDEX CONCURRENTLY ON t (name)", StatementKind::Alone),
         ("ANALYZE", StatementKind::Alone),
     ];
     for (sql, kind) in cases {

@@ -148,6 +148,16 @@ impl Engine {
         *self.scope.write() = None;
     }
 
+    /// Returns the newest definitions: those that the session's transaction has changed, else those that all see, however old the state is that
+    /// the transaction reads. A right that is taken away is gone at once.
+    pub fn newest_catalog(&self) -> Arc<Catalog> {
+        let changed = self.scope().and_then(|scope| scope.changed_definitions());
+        changed
+            .unwrap_or_else(|| self.inner.definitions())
+            .catalog
+            .clone()
+    }
+
     pub(crate) fn scope(&self) -> Option<Arc<dyn Scope>> {
         self.scope.read().as_ref().and_then(Weak::upgrade)
     }

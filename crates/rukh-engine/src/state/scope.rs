@@ -15,6 +15,9 @@ pub(crate) trait Scope: Send + Sync {
     /// Returns the definitions that its statements see.
     fn definitions(&self) -> Arc<Definitions>;
 
+    /// Returns the definitions that it has changed, if it has.
+    fn changed_definitions(&self) -> Option<Arc<Definitions>>;
+
     /// Returns what its statements see, by other definitions.
     fn snapshot_as(&self, definitions: &Arc<Definitions>) -> Snapshot;
 

@@ -69,6 +69,10 @@ impl Scope for Open {
         }
     }
 
+    fn changed_definitions(&self) -> Option<Arc<Definitions>> {
+        self.private.lock().as_ref().map(Private::current)
+    }
+
     fn snapshot_as(&self, definitions: &Arc<Definitions>) -> Snapshot {
         let base = self.base().with_definitions(definitions.clone());
         base.with_kv(self.overlay.over(self.stored(&base)))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_flight::sql::metadata::{GetDbSchemasBuilder, GetTablesBuilder};
 use arrow_flight::sql::{CommandGetPrimaryKeys, CommandGetTables};
-use rukh::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use rukh::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, UInt8Array};
 use rukh::arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use rukh::{Connection, Error, Value};
 
@@ -127,10 +127,24 @@ pub(crate) fn primary_keys(
     RecordBatch::try_new(primary_key_schema(), arrays).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Returns the foreign keys: tables have none.
-pub(crate) fn foreign_keys() -> RecordBatch {
+/// A table by its schema and name; those of any, where they are empty.
+#[derive(Default)]
+pub(crate) struct Of {
+    pub(crate) schema: String,
+    pub(crate) table: String,
+}
+
+impl Of {
+    pub(crate) fn new(schema: Option<String>, table: String) -> Self {
+        let schema = schema.unwrap_or_default();
+        Of { schema, table }
+    }
+}
+
+/// Returns what the result of [`foreign_keys`] has.
+pub(crate) fn foreign_key_schema() -> SchemaRef {
     let text = |name, nullable| Field::new(name, ArrowType::Utf8, nullable);
-    RecordBatch::new_empty(Arc::new(Schema::new(vec![
+    Arc::new(Schema::new(vec![
         text("pk_catalog_name", true),
         text("pk_db_schema_name", true),
         text("pk_table_name", false),
@@ -144,5 +158,84 @@ pub(crate) fn foreign_keys() -> RecordBatch {
         text("pk_key_name", true),
         Field::new("update_rule", ArrowType::UInt8, false),
         Field::new("delete_rule", ArrowType::UInt8, false),
-    ])))
+    ]))
+}
+
+/// Returns the foreign keys from one table to another, a row for each column.
+pub(crate) fn foreign_keys(
+    connection: &mut Connection,
+    referenced: &Of,
+    referencing: &Of,
+) -> Result<RecordBatch, Error> {
+    let sql = "SELECT p.table_schema, p.table_name, p.column_name, k.table_schema, k.table_name, k.column_name, \
+               k.constraint_name, r.unique_constraint_name, r.update_rule, r.delete_rule, k.ordinal_position \
+               FROM information_schema.referential_constraints r JOIN information_schema.key_column_usage k \
+               ON k.constraint_schema = r.constraint_schema AND k.constraint_name = r.constraint_name \
+               JOIN information_schema.key_column_usage p \
+               ON p.constraint_schema = r.unique_constraint_schema \
+               AND p.constraint_name = r.unique_constraint_name \
+               AND p.ordinal_position = k.position_in_unique_constraint \
+               WHERE ($1 = '' OR p.table_schema = $1) AND ($2 = '' OR p.table_name = $2) \
+               AND ($3 = '' OR k.table_schema = $3) AND ($4 = '' OR k.table_name = $4) ORDER BY 4, 5, 7, 11";
+    let statement = connection.prepare(sql)?;
+    let given = [
+        &referenced.schema,
+        &referenced.table,
+        &referencing.schema,
+        &referencing.table,
+    ];
+    let parameters = given.map(|text| Value::from(text.as_str()));
+    let mut texts: [Vec<String>; 8] = Default::default();
+    let mut rules: [Vec<u8>; 2] = Default::default();
+    let mut sequence = Vec::new();
+    for row in connection.query_prepared(&statement, &parameters)? {
+        let row = row?;
+        for (at, texts) in texts.iter_mut().enumerate() {
+            texts.push(row.get::<String>(at)?);
+        }
+        for (at, rules) in rules.iter_mut().enumerate() {
+            rules.push(rule(&row.get::<String>(8 + at)?));
+        }
+        let place = row.get::<i64>(10)?;
+        sequence.push(i32::try_from(place).unwrap_or(i32::MAX));
+    }
+    let catalogs = || Arc::new(StringArray::from(vec![CATALOG; sequence.len()])) as ArrayRef;
+    let [
+        schemas,
+        tables,
+        columns,
+        of_schemas,
+        of_tables,
+        of_columns,
+        names,
+        unique,
+    ] = texts.map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef);
+    let [on_update, on_delete] = rules.map(|rules| Arc::new(UInt8Array::from(rules)) as ArrayRef);
+    let arrays = vec![
+        catalogs(),
+        schemas,
+        tables,
+        columns,
+        catalogs(),
+        of_schemas,
+        of_tables,
+        of_columns,
+        Arc::new(Int32Array::from(sequence.clone())),
+        names,
+        unique,
+        on_update,
+        on_delete,
+    ];
+    RecordBatch::try_new(foreign_key_schema(), arrays).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Returns the number of an action, as JDBC has it.
+fn rule(name: &str) -> u8 {
+    match name {
+        "CASCADE" => 0,
+        "RESTRICT" => 1,
+        "SET NULL" => 2,
+        "SET DEFAULT" => 4,
+        _ => 3,
+    }
 }

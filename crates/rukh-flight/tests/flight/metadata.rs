@@ -89,14 +89,34 @@ fn keys_are_listed() {
                 "rukh, public, people, id, people_pkey, 2"
             ]
         );
-        let info = client.get_imported_keys(CommandGetImportedKeys::default()).await;
+        let refers = "CREATE TABLE visits (id INTEGER PRIMARY KEY, who INTEGER, called TEXT, \
+                      CONSTRAINT of_person FOREIGN KEY (who, called) REFERENCES people (id, name) ON DELETE CASCADE)";
+        run.execute(&[refers]);
+        let expected = [
+            "rukh, public, people, id, rukh, public, visits, who, 1, of_person, people_pkey, 3, 0",
+            "rukh, public, people, name, rukh, public, visits, called, 2, of_person, people_pkey, 3, 0",
+        ];
+        let imported = |table: &str| CommandGetImportedKeys {
+            table: table.to_string(),
+            ..CommandGetImportedKeys::default()
+        };
+        let info = client.get_imported_keys(imported("visits")).await;
+        assert_eq!(browse(&mut client, info).await, expected);
+        let info = client.get_imported_keys(imported("people")).await;
         assert!(browse(&mut client, info).await.is_empty());
-        let info = client.get_exported_keys(CommandGetExportedKeys::default()).await;
-        assert!(browse(&mut client, info).await.is_empty());
-        let info = client
-            .get_cross_reference(CommandGetCrossReference::default())
-            .await;
-        assert!(browse(&mut client, info).await.is_empty());
+        let command = CommandGetExportedKeys {
+            table: "people".to_string(),
+            ..CommandGetExportedKeys::default()
+        };
+        let info = client.get_exported_keys(command).await;
+        assert_eq!(browse(&mut client, info).await, expected);
+        let command = CommandGetCrossReference {
+            pk_table: "people".to_string(),
+            fk_table: "visits".to_string(),
+            ..CommandGetCrossReference::default()
+        };
+        let info = client.get_cross_reference(command).await;
+        assert_eq!(browse(&mut client, info).await, expected);
     });
 }
 

@@ -193,6 +193,23 @@ fn sqlalchemy_reflects() {
 }
 
 #[test]
+fn alembic_migrates() {
+    let test = "alembic_migrates";
+    if let Some(printed) = run_python(test, "alembic_client.py", &script("alembic_client.py")) {
+        compare("alembic", &printed);
+    }
+}
+
+/// The migrations of Django's own applications, as they are.
+#[test]
+fn django_migrates() {
+    let test = "django_migrates";
+    if let Some(printed) = run_python(test, "django_client.py", &script("django_client.py")) {
+        compare("django", &printed);
+    }
+}
+
+#[test]
 fn node_reads_and_writes() {
     let Some(modules) = need::or_skip("node_reads_and_writes", node()) else {
         return;

@@ -22,7 +22,7 @@ use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast::{self, Query};
 
 use crate::bind::names::{
-    joined, named_windows, outer_names, past, sample, set_literals, short_aliases, stars, views,
+    grouped_keys, joined, named_windows, outer_names, past, sample, set_literals, short_aliases, stars, views,
 };
 use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::bind::plans::subqueries::single_values;
@@ -85,6 +85,13 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
     (
         "stars",
         Columns(|state, query| Box::pin(stars::expand(state, query))),
+    ),
+    (
+        "grouped_keys",
+        WithCatalog(|query, catalog| {
+            grouped_keys::complete(query, catalog);
+            Ok(())
+        }),
     ),
     (
         "set_literals",

@@ -53,6 +53,10 @@ const KNOWN: &[(&str, &str)] = &[
         "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
     ),
     ("reindex-concurrently", "REINDEX waits for no reader"),
+    (
+        "sequence-ddl",
+        "others take numbers from a sequence that an open transaction has altered",
+    ),
     ("timeouts", "LOCK TABLE waits for writers, not for readers"),
     (
         "tuplelock-conflict",

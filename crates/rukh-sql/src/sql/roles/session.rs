@@ -21,7 +21,7 @@ impl Session {
         let Some(user) = &self.user() else {
             return Ok(());
         };
-        let catalog = self.engine().catalog();
+        let catalog = self.engine().newest_catalog();
         if self.permitted.get(prepared.sql()) == Some(&catalog.version) {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl Session {
         let Some(user) = &self.user() else {
             return true;
         };
-        let catalog = self.engine().catalog();
+        let catalog = self.engine().newest_catalog();
         Checker::of(&catalog, user).is_ok_and(|checker| checker.may_read(table))
     }
 }
