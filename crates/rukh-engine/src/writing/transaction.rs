@@ -204,8 +204,10 @@ impl Transaction {
         let version = inner.store.order().version();
         let base = inner.snapshot();
         let touched = self.open.touched.lock();
+        // Readers of the definitions lock these two in the same order.
+        let private = self.open.private.lock();
         let mut read = read.write();
-        let is_kept = match &*self.open.private.lock() {
+        let is_kept = match &*private {
             Some(private) => !Arc::ptr_eq(&base.definitions, &private.origin),
             None => changed_table(&base.definitions, &read.base, &touched).is_some(),
         };
