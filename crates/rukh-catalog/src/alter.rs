@@ -6,7 +6,7 @@
 
 use crate::check::check_definition;
 use crate::error::invalid;
-use crate::validate::{COLUMNS_MAX, check_primary_key, check_type, stored_columns};
+use crate::validate::{COLUMNS_MAX, check_key_types, check_primary_key, check_type, stored_columns};
 use crate::{CatalogError, Column, ColumnId, FamilyId, KeyElement, RowLayout, Table};
 use rukh_keys::DataType;
 
@@ -86,6 +86,7 @@ impl Table {
             ));
         };
         check_primary_key(&self.name, &self.columns, &elements)?;
+        check_key_types(&elements, &self.columns)?;
         let mut next = self.clone();
         next.columns.remove(row_id);
         for id in elements.iter().flat_map(|element| element.expr.columns()) {

@@ -36,7 +36,9 @@ use serde::de::DeserializeOwned;
 /// | 11      | NaN among NUMERICs; CHAR(n) of more than n bytes in rows                          |
 /// | 12      | `upper`, `lower` and `initcap` map a character to one character                   |
 /// | 13      | row ids: tables without a primary key                                             |
-pub const FORMAT_VERSION: u32 = 14;
+/// | 14      | foreign keys                                                                      |
+/// | 15      | columns of INTERVAL, JSON and JSONB                                               |
+pub const FORMAT_VERSION: u32 = 15;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

@@ -63,6 +63,7 @@ pub struct IndexDraft {
 pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogError> {
     check_columns(&draft)?;
     check_primary_key(&draft.name, &draft.columns, &draft.primary_key)?;
+    check_key_types(&draft.primary_key, &draft.columns)?;
     check_salt(&draft)?;
     let mut columns = draft.columns;
     for element in &draft.primary_key {
@@ -104,6 +105,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
 /// Fails on no or too many elements, an element or INCLUDE column named twice, a bad hash length.
 pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<Index, CatalogError> {
     check_elements(&draft.elements, |column| table.column_name(column).to_string())?;
+    check_key_types(&draft.elements, &table.columns)?;
     let mut seen = BTreeSet::new();
     for column in &draft.include {
         let name = table.column_name(*column).to_string();
@@ -262,6 +264,26 @@ fn check_elements(elements: &[KeyElement], name: impl Fn(ColumnId) -> String) ->
                 .map(|c| name(*c))
                 .unwrap_or_default();
             return Err(CatalogError::DuplicateColumn { column });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that values of all elements may be in keys.
+pub(crate) fn check_key_types(elements: &[KeyElement], columns: &[Column]) -> Result<(), CatalogError> {
+    for element in elements {
+        let (name, ty) = match &element.expr {
+            KeyExpr::Hash { .. } => continue,
+            KeyExpr::Expression { sql, ty, .. } => (sql.as_str(), *ty),
+            KeyExpr::Column(id) => match columns.iter().find(|column| column.id == *id) {
+                Some(column) => (column.name.as_str(), column.ty),
+                None => continue,
+            },
+        };
+        if !ty.is_of_keys() {
+            return Err(CatalogError::Unsupported {
+                message: format!("\"{name}\" of type {} cannot be in a key", ty.postgres_name()),
+            });
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use rukh_catalog::CatalogError;
 use rukh_engine::EngineError;
-use rukh_keys::ValueError;
+use rukh_keys::{JsonError, ValueError};
 use rukh_kv::KvError;
 use rukh_syntax::StatementError;
 use std::io;
@@ -168,12 +168,20 @@ impl From<ValueError> for SqlError {
     fn from(error: ValueError) -> Self {
         let made = SqlError::statement(value_sqlstate(&error), error.to_string());
         match error {
+            ValueError::Json(JsonError::Invalid { detail }) => made.with_detail(detail),
+            ValueError::Json(JsonError::Nul) => made.with_detail("\\u0000 cannot be converted to text."),
             ValueError::WideForKey { .. } => made.with_hint("VARCHAR(n) holds n characters in keys, too."),
             ValueError::NotFinite { value: "NaN", .. } => {
                 made.with_hint("NUMERIC, or NUMERIC(p,s) with p of 39 and more, holds NaN.")
             }
             _ => made,
         }
+    }
+}
+
+impl From<JsonError> for SqlError {
+    fn from(error: JsonError) -> Self {
+        ValueError::from(error).into()
     }
 }
 
@@ -192,6 +200,12 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::WideForKey { .. } => "54000",
         ValueError::InvalidText { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",
+        ValueError::Json(JsonError::Invalid { .. }) => "22P02",
+        ValueError::Json(JsonError::Nul) => "22P05",
+        ValueError::Json(JsonError::TooDeep) => "54001",
+        ValueError::Json(JsonError::TooLong) => "54000",
+        ValueError::Json(JsonError::NumberTooLong) => "22003",
+        ValueError::IntervalOutOfRange { .. } => "22015",
         ValueError::InvalidHexDigit { .. }
         | ValueError::OddHexDigits
         | ValueError::InvalidModifier { .. } => "22023",

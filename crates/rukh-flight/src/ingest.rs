@@ -16,7 +16,7 @@ use arrow_flight::sql::{CommandStatementIngest, TableExistsOption, TableNotExist
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures::StreamExt;
 use rukh::arrow::datatypes::{DataType as ArrowType, Field, Schema};
-use rukh::{Connection, CopyClient, CopyShape, Error, TransactionStatus, data_type_of};
+use rukh::{Connection, CopyClient, CopyShape, Error, TransactionStatus, taken_data_type};
 use tokio::sync::mpsc;
 use tonic::Status;
 
@@ -165,15 +165,14 @@ fn column_type(field: &Field) -> Result<String, Error> {
         ArrowType::Dictionary(_, values) => values.as_ref(),
         other => other,
     };
-    if values.is_nested() || matches!(values, ArrowType::Interval(_) | ArrowType::Duration(_)) {
+    if values.is_nested() {
         let message = format!(
             "column \"{}\" has the Arrow type {values}, which no column of a table holds",
             field.name()
         );
         return Err(Error::unsupported(message));
     }
-    let plain = Field::new(field.name(), values.clone(), true).with_metadata(field.metadata().clone());
-    Ok(data_type_of(&plain).to_string())
+    Ok(taken_data_type(field).to_string())
 }
 
 fn exists(connection: &mut Connection, name: &str) -> Result<bool, Error> {

@@ -17,7 +17,11 @@ use crate::error::malformed;
 /// Returns the schema of a statement's parameters, named `$1`, `$2`, …; arrays are lists.
 pub(crate) fn schema(description: &Description) -> Schema {
     let field = |(at, ty): (usize, &DataType)| {
-        let plain = arrow_type(ty);
+        let plain = match ty {
+            // Documents come as texts.
+            DataType::Json | DataType::Jsonb => ArrowType::Utf8,
+            ty => arrow_type(ty),
+        };
         let arrow = match description.arrays.contains(&at) {
             true => ArrowType::List(Arc::new(Field::new_list_field(plain, true))),
             false => plain,

@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
-    Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, RecordBatch,
-    RecordBatchOptions, StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder,
+    IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, RecordBatch, RecordBatchOptions,
+    StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
 };
 use datafusion::arrow::datatypes::SchemaRef;
 use rukh_keys::{DataType, Datum, DatumRef};
 
 use rukh_error::SqlError;
 
+use crate::forms::intervals::arrow_of;
 use crate::forms::numerics::unscaled_of_form;
 
 /// Collects the values of one column.
@@ -34,6 +36,9 @@ enum ColumnBuilder {
     Timestamp(TimestampMicrosecondBuilder),
     Text(StringBuilder),
     Bytes(BinaryBuilder),
+    Interval(IntervalMonthDayNanoBuilder),
+    Json(LargeStringBuilder),
+    Jsonb(LargeBinaryBuilder),
 }
 
 /// Appends a value when the datum has the given kind, NULL when it is NULL, and fails otherwise.
@@ -69,6 +74,9 @@ impl ColumnBuilder {
             DataType::Timestamp { .. } | DataType::TimestampTz { .. } => ColumnBuilder::Timestamp(
                 TimestampMicrosecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
             ),
+            DataType::Interval => ColumnBuilder::Interval(IntervalMonthDayNanoBuilder::with_capacity(rows)),
+            DataType::Json => ColumnBuilder::Json(LargeStringBuilder::with_capacity(rows, rows * 32)),
+            DataType::Jsonb => ColumnBuilder::Jsonb(LargeBinaryBuilder::with_capacity(rows, rows * 32)),
             DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {
                 ColumnBuilder::Text(StringBuilder::with_capacity(rows, rows * 16))
             }
@@ -100,6 +108,9 @@ impl ColumnBuilder {
             ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
             ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
             ColumnBuilder::Bytes(b) => append!(b, datum, Bytes, v => v.as_ref()),
+            ColumnBuilder::Json(b) => append!(b, datum, Text, v => v.as_ref()),
+            ColumnBuilder::Jsonb(b) => append!(b, datum, Jsonb, v => v.as_ref()),
+            ColumnBuilder::Interval(b) => append!(b, datum, Interval, v => arrow_of(v)?),
             ColumnBuilder::Text(b) => match datum {
                 DatumRef::Null => b.append_null(),
                 DatumRef::Text(v) => b.append_value(v.as_ref()),
@@ -126,6 +137,9 @@ impl ColumnBuilder {
             ColumnBuilder::Timestamp(b) => Arc::new(b.finish()),
             ColumnBuilder::Text(b) => Arc::new(b.finish()),
             ColumnBuilder::Bytes(b) => Arc::new(b.finish()),
+            ColumnBuilder::Interval(b) => Arc::new(b.finish()),
+            ColumnBuilder::Json(b) => Arc::new(b.finish()),
+            ColumnBuilder::Jsonb(b) => Arc::new(b.finish()),
         }
     }
 }

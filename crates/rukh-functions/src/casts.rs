@@ -1,5 +1,6 @@
 //! Casts as PostgreSQL has them, where DataFusion's differ.
 
+pub mod documents;
 pub mod numbers;
 pub mod read;
 pub mod table;

@@ -2,6 +2,5 @@
 
 pub mod array_text;
 pub mod binary;
-pub mod interval_text;
 pub mod intervals;
 pub mod numerics;

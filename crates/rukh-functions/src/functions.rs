@@ -3,6 +3,7 @@
 
 pub mod by_row;
 pub mod common;
+pub mod json;
 pub mod lists;
 pub mod numbers;
 pub mod texts;
@@ -29,6 +30,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         texts::byte_length::beside(unicode::character_length()),
         times::date_trunc::beside(datetime::date_trunc()),
         common::cast_apart::cast_apart(),
+        common::coalesce::coalesce(),
         times::date_bin::date_bin(),
         common::declared::declared(),
         texts::characters::chr(),
@@ -73,7 +75,10 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(lists::arrays::functions())
         .chain(texts::encoding::functions())
         .chain(times::moment_parts::functions())
-        .chain(texts::json::functions())
+        .chain(json::access::functions())
+        .chain(json::expand::functions())
+        .chain(json::make::functions())
+        .chain([json::order::function()])
         .chain(texts::letter_case::functions())
         .collect()
 }

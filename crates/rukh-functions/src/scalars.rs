@@ -8,8 +8,8 @@
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
-    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
+    LargeStringArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -20,9 +20,9 @@ use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts};
 
 use crate::casts::numbers::converted;
 use crate::forms::array_text::array_text;
-use crate::forms::interval_text::{interval_texts, is_interval};
+use crate::forms::intervals::{arrow_of, interval_of, of_durations};
 use crate::forms::numerics::{self, datum_of, is_nan, overflow, parts_of, unscaled_of_form};
-use crate::types::{arrow_type, data_type_of_arrow};
+use crate::types::{arrow_type, data_type_of_arrow, taken_type};
 use rukh_error::SqlError;
 
 /// Returns a datum as a literal of its type.
@@ -53,6 +53,9 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
             ScalarValue::TimestampMicrosecond(Some(*v), Some("UTC".into()))
         }
         (Datum::Timestamp(v), _) => ScalarValue::TimestampMicrosecond(Some(*v), None),
+        (Datum::Interval(v), _) => ScalarValue::IntervalMonthDayNano(arrow_of(*v).ok()),
+        (Datum::Jsonb(v), _) => ScalarValue::LargeBinary(Some(v.clone())),
+        (Datum::Text(v), DataType::Json) => ScalarValue::LargeUtf8(Some(v.clone())),
         (Datum::Uuid(_), _) => ScalarValue::Utf8(Some(DataType::Uuid.format_text(datum))),
         (Datum::Text(v), _) => ScalarValue::Utf8(Some(v.clone())),
         (Datum::Bytes(v), _) => ScalarValue::Binary(Some(v.clone())),
@@ -106,12 +109,12 @@ pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
         ScalarValue::TimestampNanosecond(Some(v), zone) if v % 1000 == 0 => {
             (Datum::Timestamp(v / 1000), timestamp(zone.is_some()))
         }
-        ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)) | ScalarValue::LargeUtf8(Some(v)) => {
+        ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)) => {
             (Datum::Text(v.clone()), DataType::Varchar(None))
         }
-        ScalarValue::Binary(Some(v))
-        | ScalarValue::BinaryView(Some(v))
-        | ScalarValue::LargeBinary(Some(v)) => (Datum::Bytes(v.clone()), DataType::Varbinary(None)),
+        ScalarValue::Binary(Some(v)) | ScalarValue::BinaryView(Some(v)) => {
+            (Datum::Bytes(v.clone()), DataType::Varbinary(None))
+        }
         _ => return None,
     })
 }
@@ -231,7 +234,11 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
             from,
             ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Timestamp(..)
         ),
-        DataType::Binary(_) | DataType::Varbinary(_) => from.is_binary(),
+        DataType::Binary(_) | DataType::Varbinary(_) => from.is_binary() && *from != ArrowType::LargeBinary,
+        DataType::Interval => matches!(
+            from,
+            ArrowType::Interval(_) | ArrowType::Duration(_) | ArrowType::Time64(_)
+        ),
         _ => false,
     }
 }
@@ -310,7 +317,7 @@ fn cast(array: &ArrayRef, to: &ArrowType) -> Result<ArrayRef, SqlError> {
 }
 
 fn is_text(from: &ArrowType) -> bool {
-    matches!(from, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+    matches!(from, ArrowType::Utf8 | ArrowType::Utf8View)
         || matches!(from, ArrowType::Dictionary(_, values) if is_text(values))
 }
 
@@ -340,19 +347,20 @@ macro_rules! collect {
 
 /// Returns the values of a column of a result; the array is cast to the type's own layout if need be.
 ///
-/// Results may have types that no table column has, such as intervals: these come as text.
+/// Arrays, which no column has, come as text.
 pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
     if let ArrowType::List(_) = array.data_type() {
         return array_texts(array);
     }
-    if is_interval(array.data_type()) && ty.is_text() {
-        return interval_texts(array);
-    }
     let wanted = arrow_type(ty);
     let converted;
-    let array = match array.data_type() == &wanted {
-        true => array,
-        false => {
+    let array = match array.data_type() {
+        from if *from == wanted => array,
+        ArrowType::Duration(_) => {
+            converted = of_durations(array)?;
+            &converted
+        }
+        _ => {
             converted = cast(array, &wanted)?;
             &converted
         }
@@ -378,6 +386,11 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         DataType::Binary(_) | DataType::Varbinary(_) => {
             collect!(array, BinaryArray, v => Datum::Bytes(v.to_vec()))
         }
+        DataType::Interval => {
+            collect!(array, IntervalMonthDayNanoArray, v => Datum::Interval(interval_of(v)))
+        }
+        DataType::Json => collect!(array, LargeStringArray, v => Datum::Text(v.to_string())),
+        DataType::Jsonb => collect!(array, LargeBinaryArray, v => Datum::Jsonb(v.to_vec())),
         DataType::Uuid => {
             let typed = array
                 .as_any()
@@ -402,12 +415,13 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
 /// Lists become texts such as `{1,2}`.
 pub fn parameters_of_array(array: &ArrayRef, wanted: &DataType) -> Result<(Vec<Datum>, DataType), SqlError> {
     let unpacked;
-    let array = match array.data_type() {
-        ArrowType::Dictionary(_, values) => {
-            unpacked = cast(array, values)?;
+    let plain = taken_type(array.data_type());
+    let array = match plain == *array.data_type() {
+        true => array,
+        false => {
+            unpacked = cast(array, &plain)?;
             &unpacked
         }
-        _ => array,
     };
     let from = array.data_type();
     if from.is_null() {

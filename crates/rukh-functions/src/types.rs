@@ -10,10 +10,14 @@
 //! | TIME                     | Time64(µs)               |
 //! | TIMESTAMP                | Timestamp(µs)            |
 //! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
+//! | INTERVAL                 | Interval(months, days, ns) |
+//! | JSON                     | LargeUtf8                |
+//! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
 //! | UUID                     | Utf8, canonical text     |
 //! | CHAR, VARCHAR            | Utf8                     |
 //! | BINARY, VARBINARY        | Binary                   |
 //!
+//! No other values are LargeUtf8 or LargeBinary inside of a query: so CASE, arrays and subqueries keep documents apart from texts.
 //! Fields of tables carry the exact type in their metadata, under [`TYPE_KEY`].
 
 #![warn(clippy::arithmetic_side_effects)]
@@ -21,14 +25,13 @@
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
 use rukh_keys::{DataType, NUMERIC_HALF};
 
+use crate::forms::intervals::INTERVAL;
+
 /// Key of the SQL type in a field's metadata.
 pub const TYPE_KEY: &str = "rukh.type";
 
 /// Key of the number of PostgreSQL's type in a field's metadata, where its values do not show it.
 pub const WIRE_KEY: &str = "rukh.wire";
-
-/// Number of PostgreSQL's type of intervals.
-const INTERVAL_OID: u32 = 1186;
 
 /// Number of the type `uuid[]`.
 const UUIDS_OID: u32 = 2951;
@@ -47,6 +50,9 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Time { .. } => 1083,
         DataType::Timestamp { .. } => 1114,
         DataType::TimestampTz { .. } => 1184,
+        DataType::Interval => 1186,
+        DataType::Json => 114,
+        DataType::Jsonb => 3802,
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
         DataType::Varchar(None) => 25,
@@ -71,8 +77,32 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Time { .. } => ArrowType::Time64(TimeUnit::Microsecond),
         DataType::Timestamp { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, None),
         DataType::TimestampTz { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        DataType::Interval => INTERVAL,
+        DataType::Json => ArrowType::LargeUtf8,
+        DataType::Jsonb => ArrowType::LargeBinary,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
         DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
+    }
+}
+
+/// Returns the type as which values of an Arrow type from outside are taken: without a dictionary, and texts and byte strings in the
+/// layout that is not that of documents.
+pub fn taken_type(ty: &ArrowType) -> ArrowType {
+    match ty {
+        ArrowType::Dictionary(_, values) => taken_type(values),
+        ArrowType::LargeUtf8 => ArrowType::Utf8,
+        ArrowType::LargeBinary => ArrowType::Binary,
+        other => other.clone(),
+    }
+}
+
+/// Returns the type of the column that holds the values of a field from outside. Documents come as texts that say so.
+pub fn taken_data_type(field: &Field) -> DataType {
+    let ty = taken_type(field.data_type());
+    let declared = field.metadata().get(TYPE_KEY).and_then(|name| name.parse().ok());
+    match declared {
+        Some(document @ (DataType::Json | DataType::Jsonb)) if ty == ArrowType::Utf8 => document,
+        _ => data_type_of(&field.clone().with_data_type(ty)),
     }
 }
 
@@ -103,6 +133,9 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Time { .. } => "time without time zone",
         DataType::Timestamp { .. } => "timestamp without time zone",
         DataType::TimestampTz { .. } => "timestamp with time zone",
+        DataType::Interval => "interval",
+        DataType::Json => "json",
+        DataType::Jsonb => "jsonb",
         DataType::Uuid => "uuid",
         DataType::Char(_) => "character",
         DataType::Varchar(Some(_)) => "character varying",
@@ -139,7 +172,6 @@ pub fn wire_oid(field: &Field) -> Option<u32> {
     declared.or_else(|| match field.data_type() {
         ArrowType::List(_) if are_uuids(field) => Some(UUIDS_OID),
         ArrowType::List(of) => array_oid(of.data_type()),
-        ArrowType::Interval(_) | ArrowType::Duration(_) => Some(INTERVAL_OID),
         _ => None,
     })
 }
@@ -156,13 +188,15 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Float32 => 1021,
         ArrowType::Float64 => 1022,
         ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => 1231,
+        ArrowType::LargeUtf8 => 199,
+        ArrowType::LargeBinary => 3807,
         ty if ty.is_binary() => 1001,
         ArrowType::Date32 => 1182,
         ArrowType::Time64(_) => 1183,
         ArrowType::Interval(_) => 1187,
         ArrowType::Timestamp(_, None) => 1115,
         ArrowType::Timestamp(_, Some(_)) => 1185,
-        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
+        ArrowType::Utf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
         _ => return None,
     })
 }
@@ -195,6 +229,9 @@ pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
         ArrowType::Timestamp(_, None) => DataType::TIMESTAMP,
         ArrowType::Timestamp(_, Some(_)) => DataType::TIMESTAMP_TZ,
+        ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
+        ArrowType::LargeUtf8 => DataType::Json,
+        ArrowType::LargeBinary => DataType::Jsonb,
         other if other.is_binary() => DataType::Varbinary(None),
         _ => DataType::Varchar(None),
     }

@@ -5,6 +5,7 @@
 //!
 //! Deliberately not here: SQL's three-valued comparison, and any conversion between kinds.
 
+use crate::times::interval::Interval;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -40,7 +41,11 @@ pub enum Datum {
     Timestamp(i64),
     /// UUID.
     Uuid([u8; 16]),
-    /// CHAR, VARCHAR.
+    /// INTERVAL.
+    Interval(Interval),
+    /// JSONB: the form of [`Jsonb`](crate::Jsonb).
+    Jsonb(Vec<u8>),
+    /// CHAR, VARCHAR, JSON.
     Text(String),
     /// BINARY, VARBINARY.
     Bytes(Vec<u8>),
@@ -69,7 +74,11 @@ pub enum DatumRef<'a> {
     Timestamp(i64),
     /// UUID.
     Uuid([u8; 16]),
-    /// CHAR, VARCHAR.
+    /// INTERVAL.
+    Interval(Interval),
+    /// JSONB: the form of [`Jsonb`](crate::Jsonb).
+    Jsonb(Cow<'a, [u8]>),
+    /// CHAR, VARCHAR, JSON.
     Text(Cow<'a, str>),
     /// BINARY, VARBINARY.
     Bytes(Cow<'a, [u8]>),
@@ -91,6 +100,8 @@ impl Datum {
             Datum::Time(v) => DatumRef::Time(*v),
             Datum::Timestamp(v) => DatumRef::Timestamp(*v),
             Datum::Uuid(v) => DatumRef::Uuid(*v),
+            Datum::Interval(v) => DatumRef::Interval(*v),
+            Datum::Jsonb(v) => DatumRef::Jsonb(Cow::Borrowed(v)),
             Datum::Text(v) => DatumRef::Text(Cow::Borrowed(v)),
             Datum::Bytes(v) => DatumRef::Bytes(Cow::Borrowed(v)),
         }
@@ -157,6 +168,8 @@ impl DatumRef<'_> {
             DatumRef::Time(v) => Datum::Time(v),
             DatumRef::Timestamp(v) => Datum::Timestamp(v),
             DatumRef::Uuid(v) => Datum::Uuid(v),
+            DatumRef::Interval(v) => Datum::Interval(v),
+            DatumRef::Jsonb(v) => Datum::Jsonb(v.into_owned()),
             DatumRef::Text(v) => Datum::Text(v.into_owned()),
             DatumRef::Bytes(v) => Datum::Bytes(v.into_owned()),
         }
@@ -180,6 +193,8 @@ impl DatumRef<'_> {
             DatumRef::Time(_) => "time",
             DatumRef::Timestamp(_) => "timestamp",
             DatumRef::Uuid(_) => "uuid",
+            DatumRef::Interval(_) => "interval",
+            DatumRef::Jsonb(_) => "jsonb",
             DatumRef::Text(_) => "text",
             DatumRef::Bytes(_) => "bytea",
         }
@@ -199,7 +214,9 @@ impl DatumRef<'_> {
             DatumRef::Text(_) => 8,
             DatumRef::Bytes(_) => 9,
             DatumRef::Numeric(_) => 10,
-            DatumRef::Null => 11,
+            DatumRef::Interval(_) => 11,
+            DatumRef::Jsonb(_) => 12,
+            DatumRef::Null => 13,
         }
     }
 }
@@ -256,6 +273,8 @@ impl Ord for DatumRef<'_> {
             (Time(a), Time(b)) => a.cmp(b),
             (Timestamp(a), Timestamp(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
+            (Interval(a), Interval(b)) => a.cmp(b),
+            (Jsonb(a), Jsonb(b)) => a.as_ref().cmp(b.as_ref()),
             (Numeric(a), Numeric(b)) => a.as_ref().cmp(b.as_ref()),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Bytes(a), Bytes(b)) => a.as_ref().cmp(b.as_ref()),
@@ -289,8 +308,9 @@ impl Hash for DatumRef<'_> {
             DatumRef::Decimal(v) => v.hash(state),
             DatumRef::Date(v) => v.hash(state),
             DatumRef::Uuid(v) => v.hash(state),
+            DatumRef::Interval(v) => v.hash(state),
             DatumRef::Text(v) => v.hash(state),
-            DatumRef::Bytes(v) | DatumRef::Numeric(v) => v.hash(state),
+            DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) => v.hash(state),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The one readable form of datums, keys and spans: `/201510/'jericho'/NULL`, `[/1/5 - /1]`.
 
 use crate::datum::{Datum, DatumRef};
+use crate::json::Jsonb;
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
     double_text, real_text, write_date, write_decimal, write_hex, write_numeric, write_time, write_uuid,
@@ -42,6 +43,8 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Time(micros) => write_time(*micros, f),
         DatumRef::Timestamp(micros) => write_timestamp(*micros, f),
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
+        DatumRef::Interval(interval) => f.write_str(&interval.text()),
+        DatumRef::Jsonb(form) => write_quoted(&Jsonb::new(form).to_string(), f),
         DatumRef::Text(text) => write_quoted(text, f),
         DatumRef::Bytes(bytes) => {
             f.write_str("x'")?;

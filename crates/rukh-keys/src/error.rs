@@ -3,6 +3,7 @@
 //! A variant exists where a caller would answer with another SQLSTATE; the state named in its doc
 //! is the one PostgreSQL uses. The mapping itself is made in one place outside of this crate.
 
+use crate::json::JsonError;
 use crate::types::DataType;
 use thiserror::Error;
 
@@ -60,6 +61,12 @@ pub enum ValueError {
         /// The value as text.
         value: String,
     },
+    /// An interval is well formed, but too long (22015).
+    #[error("interval field value out of range: \"{text}\"")]
+    IntervalOutOfRange {
+        /// The value as text.
+        text: String,
+    },
     /// A sum with a date or timestamp lies beyond its type (22008).
     #[error("{} out of range", if *.ty == DataType::Date { "date" } else { "timestamp" })]
     MomentOutOfRange {
@@ -105,6 +112,9 @@ pub enum ValueError {
     /// A `\x` byte string ends in the middle of a byte (22023).
     #[error("invalid hexadecimal data: odd number of digits")]
     OddHexDigits,
+    /// A text is no JSON, or no JSONB.
+    #[error(transparent)]
+    Json(#[from] JsonError),
     /// A CHAR value holds a NUL character (22021).
     #[error("invalid byte sequence for encoding \"UTF8\": 0x00")]
     NullByte,

@@ -4,6 +4,7 @@
 
 use crate::datum::Datum;
 use crate::encode::{put_f64, put_i32, put_i64, put_i128};
+use crate::json::Jsonb;
 use md5::{Digest, Md5};
 use std::borrow::Cow;
 
@@ -21,6 +22,8 @@ use std::borrow::Cow;
 /// | date          | the key encoding                                      |
 /// | time          | the key encoding as TIME(6)                           |
 /// | timestamps    | the key encoding                                      |
+/// | interval      | its length in microseconds, as a decimal              |
+/// | jsonb         | its order                                             |
 pub fn hash_datum(datum: &Datum, bytes: u8) -> Datum {
     if datum.is_null() {
         return Datum::Null;
@@ -36,6 +39,8 @@ fn hashed_bytes(datum: &Datum) -> Cow<'_, [u8]> {
         Datum::Null => {}
         Datum::Text(text) => return Cow::Borrowed(text.as_bytes()),
         Datum::Bytes(bytes) | Datum::Numeric(bytes) => return Cow::Borrowed(bytes),
+        Datum::Jsonb(form) => return Cow::Owned(Jsonb::new(form).order_key()),
+        Datum::Interval(interval) => put_i128(interval.length(), &mut out),
         Datum::Uuid(bytes) => return Cow::Borrowed(bytes),
         Datum::Boolean(value) => out.push(u8::from(*value)),
         Datum::Int(value) | Datum::Timestamp(value) => put_i64(*value, &mut out),

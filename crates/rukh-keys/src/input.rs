@@ -2,9 +2,11 @@
 
 use crate::datum::Datum;
 use crate::error::ValueError;
+use crate::json::Json;
 use crate::numeric::{NUMERIC_NAN, form_of_digits};
 use crate::times::calendar::DAY_MICROS;
 use crate::times::datetime::{Failure, Parts, parse as parse_datetime, parse_digits};
+use crate::times::interval::Interval;
 use crate::types::{DataType, decimal_max};
 
 impl DataType {
@@ -23,6 +25,8 @@ impl DataType {
     /// | UUID                     | any case, with or without hyphens or braces                 |
     /// | CHAR, VARCHAR            | the text itself                                             |
     /// | NUMERIC                  | as DECIMAL, and `NaN`                                        |
+    /// | INTERVAL                 | `1 day 02:00`, `2 weeks ago`, `P1DT2H`                       |
+    /// | JSON, JSONB              | JSON                                                         |
     /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
     ///
     /// The SQL word NULL is text like any other.
@@ -43,6 +47,10 @@ impl DataType {
                 Datum::Timestamp(self.parse_timestamp(text)?)
             }
             DataType::Uuid => Datum::Uuid(self.parse_uuid(text)?),
+            DataType::Interval => Datum::Interval(self.parse_interval(text)?),
+            // It is checked below.
+            DataType::Json => Datum::Text(text.to_owned()),
+            DataType::Jsonb => return Ok(Datum::Jsonb(Json::parse(text)?.to_jsonb()?)),
             DataType::Char(_) | DataType::Varchar(_) => Datum::Text(text.to_owned()),
             DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(self.parse_bytes(text)?),
             DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
@@ -76,6 +84,18 @@ impl DataType {
             value: text.to_owned(),
             ty: *self,
         }
+    }
+
+    fn parse_interval(&self, text: &str) -> Result<Interval, ValueError> {
+        Interval::read(text).ok_or_else(|| match Interval::is_too_large(text) {
+            true => ValueError::IntervalOutOfRange {
+                text: text.to_owned(),
+            },
+            false => ValueError::InvalidDateTime {
+                ty: *self,
+                text: text.to_owned(),
+            },
+        })
     }
 
     fn parse_boolean(&self, text: &str) -> Result<bool, ValueError> {

@@ -38,6 +38,7 @@ mod field_test;
 mod group;
 mod hash;
 mod input;
+mod json;
 mod layout;
 mod mask;
 mod numeric;
@@ -55,6 +56,9 @@ pub use error::{KeyDecodeError, ValueError};
 pub use field_test::{Bound, FieldTest};
 pub use group::KeyGroup;
 pub use hash::hash_datum;
+pub use json::{
+    Json, JsonError, JsonMember, JsonNumber, Jsonb, JsonbKind, json_elements, json_members, quote_json,
+};
 pub use layout::{Field, KeyColumn, KeyLayout, Salt, SortOrder};
 pub use mask::{Candidate, MaskedCompare};
 pub use numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};

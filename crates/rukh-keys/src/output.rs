@@ -1,6 +1,7 @@
 //! Writes values as text, as PostgreSQL does.
 
 use crate::datum::Datum;
+use crate::json::Jsonb;
 use crate::numeric::{NUMERIC_NAN, NumericParts};
 use crate::times::calendar::{civil_from_days, split_timestamp};
 use crate::types::DataType;
@@ -41,6 +42,8 @@ impl DataType {
                 out.write_str(era)
             }
             Datum::Uuid(bytes) => write_uuid(bytes, out),
+            Datum::Interval(interval) => out.write_str(&interval.text()),
+            Datum::Jsonb(form) => write!(out, "{}", Jsonb::new(form)),
             Datum::Text(text) => out.write_str(text),
             Datum::Bytes(bytes) => {
                 out.write_str("\\x")?;

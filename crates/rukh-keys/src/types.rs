@@ -4,8 +4,10 @@
 
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
+use crate::json::{Json, Jsonb};
 use crate::numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::interval::Interval;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +75,12 @@ pub enum DataType {
         /// The digits of a second's fraction: 0 to 6.
         precision: u8,
     },
+    /// `INTERVAL`: months, days and microseconds. Not in keys.
+    Interval,
+    /// `JSON`: a text that is JSON, as it was written. Not in keys.
+    Json,
+    /// `JSONB`: JSON in the form of [`Jsonb`](crate::Jsonb). Not in keys.
+    Jsonb,
     /// `UUID`.
     Uuid,
     /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
@@ -108,8 +116,13 @@ impl DataType {
         }
     }
 
+    /// Whether values may be in keys: all but INTERVAL, JSON and JSONB.
+    pub fn is_of_keys(&self) -> bool {
+        !matches!(self, DataType::Interval | DataType::Json | DataType::Jsonb)
+    }
+
     /// Returns the bytes a value takes in a key, tag not counted, or `None` for NUMERIC, VARCHAR and
-    /// VARBINARY, which vary. A BOOLEAN counts one byte, although several may share it.
+    /// VARBINARY, which vary, and for types that are not in keys. A BOOLEAN counts one byte, although several may share it.
     pub fn key_width(&self) -> Option<usize> {
         Some(match self {
             DataType::Boolean | DataType::TinyInt => 1,
@@ -123,6 +136,7 @@ impl DataType {
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
             DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
+            DataType::Interval | DataType::Json | DataType::Jsonb => return None,
         })
     }
 
@@ -240,6 +254,9 @@ impl DataType {
                 Datum::Timestamp(v),
             ) => check_timestamp(rounded(v, *precision)),
             (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
+            (DataType::Interval, Datum::Interval(interval)) => check_interval(interval),
+            (DataType::Json, Datum::Text(text)) => Ok(Json::check(&text).map(|()| Datum::Text(text))?),
+            (DataType::Jsonb, Datum::Jsonb(form)) if Jsonb::is_form(&form) => Ok(Datum::Jsonb(form)),
             (DataType::Char(length), Datum::Text(text)) => check_char(text, *length),
             (DataType::Varchar(limit), Datum::Text(text)) => check_varchar(text, *limit),
             (DataType::Binary(length), Datum::Bytes(bytes)) => check_binary(bytes, *length),
@@ -365,6 +382,16 @@ pub(crate) fn rounded(micros: i64, precision: u8) -> i64 {
     whole.saturating_mul(unit).saturating_add(MICROS_2000)
 }
 
+/// Time of an interval is held in nanoseconds by Arrow: 292 years.
+fn check_interval(interval: Interval) -> Result<Datum, ValueError> {
+    match interval.micros.checked_mul(1_000) {
+        Some(_) => Ok(Datum::Interval(interval)),
+        None => Err(ValueError::IntervalOutOfRange {
+            text: interval.text(),
+        }),
+    }
+}
+
 fn check_timestamp(micros: i64) -> Result<Datum, ValueError> {
     if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
         let value = Datum::Timestamp(micros).to_string();
@@ -455,6 +482,9 @@ impl fmt::Display for DataType {
             DataType::Timestamp { precision } => write!(f, "TIMESTAMP({precision})"),
             DataType::TimestampTz { precision: 6 } => f.write_str("TIMESTAMP WITH TIME ZONE"),
             DataType::TimestampTz { precision } => write!(f, "TIMESTAMP({precision}) WITH TIME ZONE"),
+            DataType::Interval => f.write_str("INTERVAL"),
+            DataType::Json => f.write_str("JSON"),
+            DataType::Jsonb => f.write_str("JSONB"),
             DataType::Uuid => f.write_str("UUID"),
             DataType::Char(length) => write!(f, "CHAR({length})"),
             DataType::Varchar(None) => f.write_str("VARCHAR"),
@@ -530,6 +560,9 @@ impl Spelling {
             ("timestamptz" | "timestamp with time zone", [digits]) => DataType::TimestampTz {
                 precision: (*digits).min(6) as u8,
             },
+            ("interval", []) => DataType::Interval,
+            ("json", []) => DataType::Json,
+            ("jsonb", []) => DataType::Jsonb,
             ("uuid", []) => DataType::Uuid,
             ("char" | "character", []) => DataType::Char(1),
             ("char" | "character", [length]) => DataType::Char(self.length(*length)?),
@@ -617,6 +650,9 @@ enum StoredType {
     TimestampOf { precision: u8 },
     TimestampTzOf { precision: u8 },
     Numeric { precision: u8, scale: u8 },
+    Interval,
+    Json,
+    Jsonb,
 }
 
 impl From<StoredType> for DataType {
@@ -635,6 +671,9 @@ impl From<StoredType> for DataType {
             StoredType::Timestamp => DataType::TIMESTAMP,
             StoredType::TimestampTz => DataType::TIMESTAMP_TZ,
             StoredType::Uuid => DataType::Uuid,
+            StoredType::Interval => DataType::Interval,
+            StoredType::Json => DataType::Json,
+            StoredType::Jsonb => DataType::Jsonb,
             StoredType::Char(length) => DataType::Char(length),
             StoredType::Varchar(limit) => DataType::Varchar(limit),
             StoredType::Binary(length) => DataType::Binary(length),
@@ -662,6 +701,9 @@ impl From<DataType> for StoredType {
             DataType::TIMESTAMP => StoredType::Timestamp,
             DataType::TIMESTAMP_TZ => StoredType::TimestampTz,
             DataType::Uuid => StoredType::Uuid,
+            DataType::Interval => StoredType::Interval,
+            DataType::Json => StoredType::Json,
+            DataType::Jsonb => StoredType::Jsonb,
             DataType::Char(length) => StoredType::Char(length),
             DataType::Varchar(limit) => StoredType::Varchar(limit),
             DataType::Binary(length) => StoredType::Binary(length),

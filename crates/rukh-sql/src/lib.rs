@@ -43,7 +43,7 @@ pub use rukh_functions::forms::array_text::{
 pub use rukh_functions::forms::binary;
 pub use rukh_functions::forms::numerics::NAN as NUMERIC_NAN;
 pub use rukh_functions::scalars::parameters_of_array;
-pub use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, oid_of};
+pub use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};
 pub use rukh_keys::Interval;
 pub use rukh_planner::Constant;
 pub use rukh_syntax::{Split, split_statements};

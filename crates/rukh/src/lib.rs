@@ -101,7 +101,7 @@ pub use rukh_sql::{
     split_statements,
 };
 pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
-pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of, oid_of};
+pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};
 pub use rukh_sql::{array_dimensions, array_elements, array_of_dimensions, array_text};
 pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;

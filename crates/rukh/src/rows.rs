@@ -17,7 +17,7 @@ impl Rows {
 
     /// Returns the Arrow schema of the batches.
     pub fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        self.0.shown_schema()
     }
 
     /// Returns names and types of the columns.

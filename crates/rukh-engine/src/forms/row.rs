@@ -21,8 +21,8 @@
 use crate::forms::counter::CHANGED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, NumericParts, TIMESTAMP_MAX, TIMESTAMP_MIN,
-    ValueError,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, Interval, NumericParts, TIMESTAMP_MAX,
+    TIMESTAMP_MIN, ValueError,
 };
 use std::borrow::Cow;
 use thiserror::Error;
@@ -366,6 +366,7 @@ impl<'a> RowSlice<'a> {
 fn fixed_width(ty: &DataType) -> Option<usize> {
     match ty {
         DataType::Char(_) => None,
+        DataType::Interval => Some(16),
         DataType::Binary(length) if *length > BINARY_FIXED_MAX => None,
         ty => ty.key_width(),
     }
@@ -381,7 +382,8 @@ fn mismatch(ty: &DataType, datum: &Datum) -> ValueError {
 fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], ValueError> {
     match datum {
         Datum::Null => Ok(&[]),
-        Datum::Text(text) if ty.is_text() => Ok(text.as_bytes()),
+        Datum::Text(text) if ty.is_text() || *ty == DataType::Json => Ok(text.as_bytes()),
+        Datum::Jsonb(form) if *ty == DataType::Jsonb => Ok(form),
         Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
         Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::is_form(form) {
             true => Ok(form),
@@ -419,6 +421,7 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
             put(out, v.to_le_bytes());
         }
         (DataType::Uuid, Datum::Uuid(v)) => put(out, *v),
+        (DataType::Interval, Datum::Interval(v)) => put(out, v.to_bits().to_le_bytes()),
         (DataType::Binary(length), Datum::Bytes(v)) if v.len() == *length as usize => {
             out[..v.len()].copy_from_slice(v);
         }
@@ -438,7 +441,10 @@ fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<Datu
         let form = NumericParts::is_form(bytes).then_some(DatumRef::Numeric(Cow::Borrowed(bytes)));
         return form.ok_or(RowDecodeError::InvalidValue { slot, ty: *ty });
     }
-    if !ty.is_text() {
+    if *ty == DataType::Jsonb {
+        return Ok(DatumRef::Jsonb(Cow::Borrowed(bytes)));
+    }
+    if !ty.is_text() && *ty != DataType::Json {
         return Ok(DatumRef::Bytes(Cow::Borrowed(bytes)));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| RowDecodeError::InvalidUtf8 { slot })?;
@@ -461,6 +467,7 @@ fn read_fixed<'a>(ty: &DataType, bytes: &'a [u8]) -> Option<DatumRef<'a>> {
         DataType::Real => DatumRef::Float(f64::from(f32::from_le_bytes(take(bytes)))),
         DataType::Double => DatumRef::Float(f64::from_le_bytes(take(bytes))),
         DataType::Uuid => DatumRef::Uuid(take(bytes)),
+        DataType::Interval => DatumRef::Interval(Interval::of_bits(i128::from_le_bytes(take(bytes)))),
         DataType::Binary(length) => DatumRef::Bytes(Cow::Borrowed(&bytes[..*length as usize])),
         _ => return read_bounded(ty, bytes),
     })
@@ -582,6 +589,9 @@ mod tests {
         DataType::TIMESTAMP,
         DataType::TIMESTAMP_TZ,
         DataType::Uuid,
+        DataType::Interval,
+        DataType::Json,
+        DataType::Jsonb,
         DataType::Char(5),
         DataType::Varchar(Some(9)),
         DataType::Binary(3),
@@ -605,6 +615,13 @@ mod tests {
             }),
             prop::collection::vec(any::<u8>(), 0..4).prop_map(Datum::Numeric),
             any::<[u8; 16]>().prop_map(Datum::Uuid),
+            any::<(i32, i32, i32)>().prop_map(|(months, days, micros)| {
+                let micros = micros.into();
+                Datum::Interval(Interval { months, days, micros })
+            }),
+            "[1-9]{1,3}|\"[a-c]{0,3}\"|\\[null\\]"
+                .prop_map(|text| DataType::Jsonb.parse_text(&text).unwrap()),
+            "[1-9]{1,3}|\"[a-c]{0,3}\"".prop_map(Datum::Text),
             "[a-z \0é]{0,6}".prop_map(Datum::Text),
             prop::collection::vec(any::<u8>(), 0..5).prop_map(Datum::Bytes),
         ]

@@ -136,7 +136,9 @@ impl ValueSample {
 
     /// Adds the value of a row with its place in the sample.
     pub(crate) fn add(&mut self, datum: &DatumRef<'_>, place: Option<usize>) {
-        if let Some(place) = place {
+        // Documents may be long, and no plan reads the order of their values.
+        let is_document = matches!(datum, DatumRef::Jsonb(_));
+        if let Some(place) = place.filter(|_| !is_document) {
             match self.sample.get_mut(place) {
                 Some(kept) => *kept = shortened(datum),
                 None => self.sample.push(shortened(datum)),
@@ -153,6 +155,9 @@ impl ValueSample {
         }
         *recent = fingerprint;
         self.sketch.update(fingerprint);
+        if is_document {
+            return;
+        }
         if self.min.as_ref().is_none_or(|min| *datum < min.as_ref()) {
             self.min = Some(shortened(datum));
         }
@@ -307,7 +312,8 @@ fn fingerprint(datum: &DatumRef<'_>) -> u64 {
         DatumRef::Decimal(v) => xxh3_64(&v.to_le_bytes()),
         DatumRef::Uuid(v) => xxh3_64(v),
         DatumRef::Text(v) => xxh3_64(v.as_bytes()),
-        DatumRef::Bytes(v) | DatumRef::Numeric(v) => xxh3_64(v),
+        DatumRef::Interval(v) => xxh3_64(&v.to_bits().to_le_bytes()),
+        DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) => xxh3_64(v),
     };
     found.max(1)
 }

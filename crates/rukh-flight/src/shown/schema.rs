@@ -35,10 +35,15 @@ fn type_name(field: &Field) -> String {
     while let DataType::List(of) = element.data_type() {
         element = of;
     }
-    let name = data_type_of(element);
+    // Documents are sent as texts.
+    let document = element
+        .metadata()
+        .get(TYPE_KEY)
+        .filter(|name| *name == "JSON" || *name == "JSONB");
+    let name = document.map_or_else(|| data_type_of(element).to_string(), Clone::clone);
     match matches!(field.data_type(), DataType::List(_)) {
         true => format!("{name}[]"),
-        false => name.to_string(),
+        false => name,
     }
 }
 

@@ -26,7 +26,7 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 use rukh_error::SqlError;
-use rukh_keys::{DataType, Datum, Interval};
+use rukh_keys::{DataType, Datum};
 
 use crate::batch::array_of;
 use crate::casts::texts::is_text;
@@ -126,14 +126,9 @@ pub fn read_cast(function: &ScalarUDF) -> Option<ArrowType> {
 
 /// Reads a text as an interval. Fails with 22007, or 22015 if its numbers are too large.
 pub fn read_interval(text: &str) -> DataFusionResult<ScalarValue> {
-    let interval = Interval::read(text).ok_or_else(|| {
-        if Interval::is_too_large(text) {
-            let message = format!("interval field value out of range: \"{text}\"");
-            return external(SqlError::statement("22015", message));
-        }
-        let message = format!("invalid input syntax for type interval: \"{text}\"");
-        external(SqlError::statement("22007", message))
-    })?;
+    let Datum::Interval(interval) = DataType::Interval.parse_text(text).map_err(external)? else {
+        return Ok(ScalarValue::IntervalMonthDayNano(None));
+    };
     Ok(ScalarValue::IntervalMonthDayNano(Some(arrow_of(interval)?)))
 }
 

@@ -50,6 +50,10 @@ pub enum Kind {
     TimestampTz,
     /// INTERVAL.
     Interval,
+    /// JSON.
+    Json,
+    /// JSONB.
+    Jsonb,
     /// UUID.
     Uuid,
     /// TEXT, and VARCHAR without a length.
@@ -65,7 +69,7 @@ pub enum Kind {
 }
 
 /// All kinds but arrays.
-static SCALARS: [Kind; 17] = [
+static SCALARS: [Kind; 19] = [
     Kind::Boolean,
     Kind::SmallInt,
     Kind::Integer,
@@ -78,6 +82,8 @@ static SCALARS: [Kind; 17] = [
     Kind::Timestamp,
     Kind::TimestampTz,
     Kind::Interval,
+    Kind::Json,
+    Kind::Jsonb,
     Kind::Uuid,
     Kind::Text,
     Kind::Varchar,
@@ -118,6 +124,9 @@ impl Kind {
             DataType::Time { .. } => Kind::Time,
             DataType::Timestamp { .. } => Kind::Timestamp,
             DataType::TimestampTz { .. } => Kind::TimestampTz,
+            DataType::Interval => Kind::Interval,
+            DataType::Json => Kind::Json,
+            DataType::Jsonb => Kind::Jsonb,
             DataType::Uuid => Kind::Uuid,
             DataType::Varchar(None) => Kind::Text,
             DataType::Varchar(Some(_)) => Kind::Varchar,
@@ -155,6 +164,8 @@ impl Kind {
             Kind::Timestamp => "timestamp",
             Kind::TimestampTz => "timestamptz",
             Kind::Interval => "interval",
+            Kind::Json => "json",
+            Kind::Jsonb => "jsonb",
             Kind::Uuid => "uuid",
             Kind::Text => "text",
             Kind::Varchar => "varchar",
@@ -189,6 +200,8 @@ impl fmt::Display for Kind {
             Kind::Timestamp => "timestamp without time zone",
             Kind::TimestampTz => "timestamp with time zone",
             Kind::Interval => "interval",
+            Kind::Json => "json",
+            Kind::Jsonb => "jsonb",
             Kind::Uuid => "uuid",
             Kind::Text => "text",
             Kind::Varchar => "character varying",
@@ -203,8 +216,8 @@ impl fmt::Display for Kind {
 pub fn context(from: Kind, to: Kind) -> Option<Context> {
     use Context::{Assignment, Explicit, Implicit};
     use Kind::{
-        Array, BigInt, Boolean, Date, Double, Integer, Interval, Numeric, Real, SmallInt, Time, Timestamp,
-        TimestampTz,
+        Array, BigInt, Boolean, Date, Double, Integer, Interval, Json, Jsonb, Numeric, Real, SmallInt, Time,
+        Timestamp, TimestampTz,
     };
     Some(match (from, to) {
         (from, to) if from == to || from.is_text() && to.is_text() => Implicit,
@@ -220,6 +233,8 @@ pub fn context(from: Kind, to: Kind) -> Option<Context> {
         (Numeric, to) if to.is_float() => Implicit,
         (Numeric, to) if to.is_integer() => Assignment,
         (Integer, Boolean) | (Boolean, Integer) => Explicit,
+        (Json, Jsonb) | (Jsonb, Json) => Assignment,
+        (Jsonb, to) if to == Boolean || to == Numeric || to.is_integer() || to.is_float() => Explicit,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Interval) => Implicit,
         (Timestamp | TimestampTz, Date | Time) | (TimestampTz, Timestamp) | (Interval, Time) => Assignment,
         _ => return None,

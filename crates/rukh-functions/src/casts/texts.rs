@@ -56,6 +56,7 @@ pub fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         | ArrowType::Decimal256(..)
         | ArrowType::Binary
         | ArrowType::LargeBinary
+        | ArrowType::LargeUtf8
         | ArrowType::BinaryView
         | ArrowType::List(_)
         | ArrowType::Interval(_)
@@ -139,12 +140,9 @@ pub fn is_cast_to_text(function: &ScalarUDF) -> bool {
     *function == **TEXT
 }
 
-/// Whether an Arrow type is one of texts.
+/// Whether an Arrow type is one of texts: JSON is none.
 pub fn is_text(arrow: &ArrowType) -> bool {
-    matches!(
-        arrow,
-        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
-    )
+    matches!(arrow, ArrowType::Utf8 | ArrowType::Utf8View)
 }
 
 /// `x AS VARCHAR`.

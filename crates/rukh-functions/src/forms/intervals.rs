@@ -5,7 +5,13 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalMonthDayNano, IntervalUnit};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, DurationNanosecondType, IntervalMonthDayNano, IntervalUnit, TimeUnit,
+};
 use datafusion::error::DataFusionError;
 use rukh_error::SqlError;
 use rukh_keys::{DAY_MICROS, Interval};
@@ -48,6 +54,20 @@ pub fn interval_of(interval: IntervalMonthDayNano) -> Interval {
         days: interval.days,
         micros: interval.nanoseconds / 1_000,
     }
+}
+
+/// Returns spans between two moments as intervals of days and time.
+pub fn of_durations(spans: &ArrayRef) -> Result<ArrayRef, DataFusionError> {
+    let spans = cast(spans, &ArrowType::Duration(TimeUnit::Nanosecond)).map_err(|_| out_of_range())?;
+    const DAY: i64 = DAY_MICROS * 1_000;
+    let interval = |nanos: i64| IntervalMonthDayNano {
+        months: 0,
+        days: i32::try_from(nanos / DAY).unwrap_or(i32::MAX),
+        nanoseconds: nanos % DAY,
+    };
+    let spans = spans.as_primitive::<DurationNanosecondType>();
+    let intervals = spans.iter().map(|span| span.map(interval));
+    Ok(Arc::new(intervals.collect::<IntervalMonthDayNanoArray>()))
 }
 
 /// The error of an interval that PostgreSQL or Arrow cannot hold.

@@ -12,6 +12,7 @@
 //! | `int2shl`, `int2shr`                              | `<<` and `>>` of SMALLINT                                 |
 //! | `substr`, `btrim`, … of byte strings              | see `bytes`                                               |
 //! | `quote_ident`, `quote_literal`, `quote_nullable`  | see `quoting`                                             |
+//! | `jsonb_set`, `jsonb_contains`, …                  | see `json`                                                |
 //! | `to_hex`, `factorial`, `unistr`, `make_date`, `to_date` |                                                          |
 
 #![warn(clippy::arithmetic_side_effects)]
@@ -32,7 +33,8 @@ use crate::forms::intervals::interval_of;
 use crate::functions::common::row_values::{Compute, bytes, float, int4, integer, number};
 use crate::functions::times::moment_parts::days_of;
 use crate::functions::{
-    lists::dimensions, numbers::degrees, texts::bytes as byte_strings, texts::quoting, times::moment_input,
+    json, lists::dimensions, numbers::degrees, texts::bytes as byte_strings, texts::quoting,
+    times::moment_input,
 };
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
@@ -112,7 +114,9 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         .chain(&degrees::FUNCTIONS)
         .chain(&dimensions::FUNCTIONS)
         .chain(&byte_strings::FUNCTIONS)
-        .chain(&quoting::FUNCTIONS);
+        .chain(&quoting::FUNCTIONS)
+        .chain(&json::ask::FUNCTIONS)
+        .chain(&json::change::FUNCTIONS);
     let strict = all.map(|function| (function, true));
     strict
         .chain([(&quoting::OF_NULLS, false)])

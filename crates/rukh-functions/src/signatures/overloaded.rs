@@ -20,7 +20,6 @@ use rukh_error::SqlError;
 use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 
 use crate::casts::table::Kind;
-use crate::forms::intervals::INTERVAL;
 use crate::signatures::resolve::{self, Meant, Unresolved};
 use crate::signatures::table::{self, Overload};
 use crate::types::{TYPE_KEY, arrow_type};
@@ -422,7 +421,7 @@ fn arrow_of(kind: Kind, literal: Option<&str>) -> ArrowType {
     match (column_type(kind, literal), kind) {
         (Some(ty), _) => arrow_type(&ty),
         (None, Kind::Array(element)) => ArrowType::new_list(arrow_of(*element, None), true),
-        (None, _) => INTERVAL,
+        (None, _) => ArrowType::Null,
     }
 }
 
@@ -441,9 +440,12 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::Timestamp => DataType::TIMESTAMP,
         Kind::TimestampTz => DataType::TIMESTAMP_TZ,
         Kind::Uuid => DataType::Uuid,
+        Kind::Interval => DataType::Interval,
+        Kind::Json => DataType::Json,
+        Kind::Jsonb => DataType::Jsonb,
         Kind::Bytes => DataType::Varbinary(None),
         Kind::Text | Kind::Varchar | Kind::Char => DataType::Varchar(None),
-        Kind::Interval | Kind::Array(_) => return None,
+        Kind::Array(_) => return None,
     })
 }
 

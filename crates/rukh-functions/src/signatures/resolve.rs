@@ -48,7 +48,7 @@ fn category(kind: Kind) -> Category {
         Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Array(_) => Category::Array,
-        Kind::Uuid | Kind::Bytes => Category::Other(kind),
+        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb => Category::Other(kind),
     }
 }
 

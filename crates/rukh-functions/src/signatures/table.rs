@@ -108,6 +108,32 @@ array_ndims cardinality: (anyarray) int4
 array_length array_lower array_upper: (anyarray int4) int4
 trim_array: (anyarray int4) anyarray
 
+json_object_field: (json text) json
+json_object_field_text: (json text) text
+json_array_element: (json int4) json
+json_array_element_text: (json int4) text
+json_extract_path: (json text[]) json
+json_extract_path_text: (json text[]) text
+json_typeof: (json) text
+json_array_length: (json) int4
+json_strip_nulls: (json) json
+jsonb_object_field: (jsonb text) jsonb
+jsonb_object_field_text: (jsonb text) text
+jsonb_array_element: (jsonb int4) jsonb
+jsonb_array_element_text: (jsonb int4) text
+jsonb_extract_path: (jsonb text[]) jsonb
+jsonb_extract_path_text: (jsonb text[]) text
+jsonb_typeof jsonb_pretty: (jsonb) text
+jsonb_array_length: (jsonb) int4
+jsonb_strip_nulls: (jsonb) jsonb
+jsonb_contains jsonb_contained: (jsonb jsonb) bool
+jsonb_exists: (jsonb text) bool
+jsonb_exists_any jsonb_exists_all: (jsonb text[]) bool
+jsonb_concat: (jsonb jsonb) jsonb
+jsonb_delete: (jsonb text) jsonb, (jsonb int4) jsonb, (jsonb text[]) jsonb
+jsonb_delete_path: (jsonb text[]) jsonb
+jsonb_set jsonb_insert: (jsonb text[] jsonb) jsonb, (jsonb text[] jsonb bool) jsonb
+
 text: (bool) text, (bpchar) text
 bool: (int4) bool
 int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2
@@ -160,12 +186,22 @@ const OPERATORS: &str = "
     (float8 float4) bool, (float8 float8) bool, (numeric numeric) bool, (date date) bool, (date timestamp) bool, \\
     (date timestamptz) bool, (timestamp date) bool, (timestamp timestamp) bool, (timestamp timestamptz) bool, \\
     (timestamptz date) bool, (timestamptz timestamp) bool, (timestamptz timestamptz) bool, (time time) bool, \\
-    (interval interval) bool, (uuid uuid) bool, (bytea bytea) bool, (text text) bool, (bpchar bpchar) bool, (anyarray anyarray) bool
+    (interval interval) bool, (uuid uuid) bool, (bytea bytea) bool, (text text) bool, (bpchar bpchar) bool, (anyarray anyarray) bool, \\
+    (jsonb jsonb) bool
 ~ !~ ~* !~* ~~ !~~ ~~* !~~*: (text text) bool, (bpchar text) bool
 ||: (text text) text, (bytea bytea) bytea, (text anynonarray) text, (anynonarray text) text, \\
     (anycompatiblearray anycompatible) anycompatiblearray, (anycompatible anycompatiblearray) anycompatiblearray, \\
-    (anycompatiblearray anycompatiblearray) anycompatiblearray
+    (anycompatiblearray anycompatiblearray) anycompatiblearray, (jsonb jsonb) jsonb
 @> <@ &&: (anyarray anyarray) bool
+@> <@: (jsonb jsonb) bool
+->: (json text) json, (json int4) json, (jsonb text) jsonb, (jsonb int4) jsonb
+->>: (json text) text, (json int4) text, (jsonb text) text, (jsonb int4) text
+#>: (json text[]) json, (jsonb text[]) jsonb
+#>>: (json text[]) text, (jsonb text[]) text
+?: (jsonb text) bool
+?| ?&: (jsonb text[]) bool
+-: (jsonb text) jsonb, (jsonb int4) jsonb, (jsonb text[]) jsonb
+#-: (jsonb text[]) jsonb
 ^: (float8 float8) float8, (numeric numeric) numeric
 + - * /: (int2 int2) int2, (int2 int4) int4, (int2 int8) int8, (int4 int2) int4, (int4 int4) int4, (int4 int8) int8, \\
     (int8 int2) int8, (int8 int4) int8, (int8 int8) int8, (float4 float4) float4, (float4 float8) float8, \\

@@ -6,17 +6,18 @@
 //! | -1 months, 2 days                   | `-1 mons +2 days`                  |
 //! | nothing                             | `00:00:00`                         |
 //!
-//! What is read may be in this form, in words (`2 weeks ago`), or as in ISO 8601 (`P1Y2M3DT4H5M6S`). Values of
-//! columns are never intervals; results and parameters are.
+//! What is read may be in this form, in words (`2 weeks ago`), or as in ISO 8601 (`P1Y2M3DT4H5M6S`).
 
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::times::calendar::DAY_MICROS;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 const MONTH_DAYS: f64 = 30.0;
 
 /// An interval of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Interval {
     /// Months, twelve of them a year.
     pub months: i32,
@@ -26,7 +27,45 @@ pub struct Interval {
     pub micros: i64,
 }
 
+/// The order of length, a month being 30 days of 24 hours; of those of one length, by months and days.
+impl Ord for Interval {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |interval: &Interval| (interval.length(), interval.months, interval.days);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Interval {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Interval {
+    /// Returns how long it is in microseconds, a month being 30 days of 24 hours: the number by which SQL compares intervals.
+    #[expect(
+        clippy::arithmetic_side_effects,
+        reason = "128 bits hold 2^31 months, 2^31 days and 2^63 microseconds in microseconds"
+    )]
+    pub fn length(&self) -> i128 {
+        let days = i128::from(self.months) * 30 + i128::from(self.days);
+        days * i128::from(DAY_MICROS) + i128::from(self.micros)
+    }
+
+    /// Packs it into 128 bits: months, days and microseconds from the highest bit on.
+    pub fn to_bits(self) -> i128 {
+        i128::from(self.months) << 96 | i128::from(self.days as u32) << 64 | i128::from(self.micros as u64)
+    }
+
+    /// Takes an interval out of [`Interval::to_bits`].
+    pub fn of_bits(bits: i128) -> Interval {
+        Interval {
+            months: (bits >> 96) as i32,
+            days: (bits >> 64) as i32,
+            micros: bits as i64,
+        }
+    }
+
     /// Reads an interval; `None` if the text is none, or one that is out of range.
     pub fn read(text: &str) -> Option<Interval> {
         let text = text.trim();

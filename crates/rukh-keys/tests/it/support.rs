@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, KeyColumn, KeyLayout, NUMERIC_NAN, NumericParts, Salt,
-    SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, Interval, KeyColumn, KeyLayout, NUMERIC_NAN,
+    NumericParts, Salt, SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -106,6 +106,17 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
         .boxed(),
         DataType::Uuid => prop_oneof![Just([0; 16]), Just([0xff; 16]), any::<[u8; 16]>()]
             .prop_map(Datum::Uuid)
+            .boxed(),
+        DataType::Interval => (
+            any::<i32>(),
+            any::<i32>(),
+            -9_000_000_000_000_000..9_000_000_000_000_000_i64,
+        )
+            .prop_map(|(months, days, micros)| Datum::Interval(Interval { months, days, micros }))
+            .boxed(),
+        DataType::Json => "\"[a-z]{0,5}\"|[1-9]{1,3}".prop_map(Datum::Text).boxed(),
+        DataType::Jsonb => "\"[a-z]{0,5}\"|[1-9]{1,3}"
+            .prop_map(move |text| ty.parse_text(&text).expect("it is JSON"))
             .boxed(),
         DataType::Char(length) => any_text(length)
             .prop_filter_map("a CHAR of that length", move |text| {

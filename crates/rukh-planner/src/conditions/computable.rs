@@ -78,13 +78,13 @@ fn compares(left: &Operand, right: &Operand, types: &dyn TermTypes) -> bool {
 fn sample_beside<'a>(operand: &'a Operand, other: &Operand, types: &dyn TermTypes) -> Option<Value<'a>> {
     match operand {
         Operand::Constant(k) => constant_value(&k.datum, k.ty, operand_type(other, types)?),
-        operand => Some(sample(operand_type(operand, types)?)),
+        operand => sample(operand_type(operand, types)?),
     }
 }
 
-/// A value of a type.
-fn sample(ty: DataType) -> Value<'static> {
-    match ty {
+/// A value of a type; `None` of types whose values are not compared here.
+fn sample(ty: DataType) -> Option<Value<'static>> {
+    Some(match ty {
         DataType::Boolean => Value::Boolean(false),
         DataType::Decimal { scale, .. } => Value::Decimal(0, scale),
         DataType::Numeric { .. } => Value::Int(0),
@@ -95,6 +95,7 @@ fn sample(ty: DataType) -> Value<'static> {
         DataType::Uuid => Value::Uuid([0; 16]),
         ty if ty.is_text() => Value::Text(Cow::Borrowed("")),
         ty if ty.is_bytes() => Value::Bytes(Cow::Borrowed(&[])),
+        ty if !ty.is_of_keys() => return None,
         _ => Value::Int(0),
-    }
+    })
 }

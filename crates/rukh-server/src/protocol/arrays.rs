@@ -9,11 +9,11 @@
 //! | 4, n  | of each element: its length, -1 for NULL; itself |
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, Interval, array_dimensions, array_of_dimensions};
+use rukh::{DataType, Datum, array_dimensions, array_of_dimensions};
 
 use crate::protocol::input::binary_datum;
 use crate::protocol::output::{Format, write_value};
-use crate::protocol::types::{INTERVAL, WireType, element_of, type_of};
+use crate::protocol::types::{WireType, element_of, type_of};
 
 /// The number of `int2vector`, which counts from 0 and has blanks between its elements.
 const VECTOR: u32 = 22;
@@ -26,12 +26,6 @@ const OID: u32 = 26;
 
 /// Appends a text: an array in the form of its type, anything else as it is.
 pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: &mut BytesMut) {
-    if wire.oid == INTERVAL
-        && format == Format::Binary
-        && let Some(interval) = Interval::read(text)
-    {
-        return put_interval(interval, out);
-    }
     let is_vector = matches!(wire.oid, VECTOR | OID_VECTOR);
     let element = match wire.oid {
         VECTOR => Some(INT2),
@@ -53,25 +47,6 @@ pub(crate) fn write_text_value(text: &str, wire: WireType, format: Format, out: 
         _ => {}
     }
     put(text.as_bytes(), out);
-}
-
-/// Appends an interval in PostgreSQL's binary form: microseconds, days, months.
-fn put_interval(interval: Interval, out: &mut BytesMut) {
-    out.put_i32(16);
-    out.put_i64(interval.micros);
-    out.put_i32(interval.days);
-    out.put_i32(interval.months);
-}
-
-/// Reads an interval in PostgreSQL's binary form; `None` if the bytes are none.
-pub(crate) fn interval_of_binary(bytes: &[u8]) -> Option<Interval> {
-    let (micros, rest) = bytes.split_first_chunk::<8>()?;
-    let (days, months) = rest.split_first_chunk::<4>()?;
-    Some(Interval {
-        micros: i64::from_be_bytes(*micros),
-        days: i32::from_be_bytes(*days),
-        months: i32::from_be_bytes(months.try_into().ok()?),
-    })
 }
 
 fn put(bytes: &[u8], out: &mut BytesMut) {
@@ -97,7 +72,6 @@ fn binary(lengths: &[usize], elements: &[Option<String>], oid: u32, first: i32) 
             Some(text) => ty.parse_text(text).ok()?,
         };
         match datum {
-            Datum::Text(text) if oid == INTERVAL => put_interval(Interval::read(&text)?, &mut out),
             // Numbers of objects have 32 bits.
             Datum::Int(number) if oid == OID => {
                 out.put_i32(4);
@@ -165,10 +139,11 @@ pub(crate) fn text_of_binary(bytes: &[u8]) -> Option<String> {
 
 fn element_text(bytes: &[u8], ty: &DataType, oid: u32) -> Option<String> {
     match ty {
-        _ if oid == INTERVAL => Some(interval_of_binary(bytes)?.words()),
         ty if ty.is_text() => String::from_utf8(bytes.to_vec()).ok(),
         DataType::Boolean => Some(if bytes == [0] { "f" } else { "t" }.to_string()),
         ty if ty.is_decimal() => rukh::binary::read_decimal(bytes),
+        DataType::Json => String::from_utf8(bytes.to_vec()).ok(),
+        DataType::Jsonb => String::from_utf8(bytes.strip_prefix(&[1])?.to_vec()).ok(),
         ty => Some(ty.format_text(&binary_datum(bytes, ty, oid)?)),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use rukh::{DataType, Datum, Error, Interval, Value};
+use rukh::{DataType, Datum, Error, Value};
 
 use crate::protocol::arrays;
 use crate::protocol::output::Format;
-use crate::protocol::types::{INTERVAL, element_of};
+use crate::protocol::types::element_of;
 
 /// The number of PostgreSQL's type `oid`.
 const OID: u32 = 26;
@@ -29,13 +29,6 @@ pub(crate) fn read_value(
             let array = arrays::text_of_binary(bytes).ok_or_else(|| bad_binary(number))?;
             Ok(Value::new(Datum::Text(array), DataType::Varchar(None)))
         }
-        (format, _) if oid == INTERVAL => {
-            let interval = match format {
-                Format::Binary => arrays::interval_of_binary(bytes).ok_or_else(|| bad_binary(number))?,
-                Format::Text => interval(text_of(bytes)?)?,
-            };
-            Ok(Value::new(Datum::Text(interval.words()), DataType::Varchar(None)))
-        }
         (Format::Text, _) if element_of(oid).is_some() => text(bytes, &DataType::Varchar(None)),
         (Format::Text, ty) if ty.is_decimal() => decimal(text_of(bytes)?),
         (Format::Text, ty) if ty.is_text() => text(bytes, ty),
@@ -44,18 +37,19 @@ pub(crate) fn read_value(
             decimal(&rukh::binary::read_decimal(bytes).ok_or_else(|| bad_binary(number))?)
         }
         (Format::Binary, ty) if ty.is_text() => text(bytes, ty),
+        (Format::Binary, DataType::Json | DataType::Jsonb) => {
+            // The text of a JSONB stands behind the version of the form.
+            let text = match ty {
+                DataType::Jsonb => bytes.strip_prefix(&[1]).ok_or_else(|| bad_binary(number))?,
+                _ => bytes,
+            };
+            Ok(Value::new(ty.parse_text(text_of(text)?).map_err(invalid)?, *ty))
+        }
         (Format::Binary, ty) => {
             let datum = binary_datum(bytes, ty, oid).ok_or_else(|| bad_binary(number))?;
             Ok(Value::new(ty.check(datum).map_err(invalid)?, *ty))
         }
     }
-}
-
-fn interval(text: &str) -> Result<Interval, Error> {
-    Interval::read(text).ok_or_else(|| {
-        let message = format!("invalid input syntax for type interval: \"{text}\"");
-        Error::statement("22007", message)
-    })
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Error> {

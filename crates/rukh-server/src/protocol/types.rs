@@ -8,9 +8,6 @@ pub(crate) const UNSPECIFIED: u32 = 0;
 /// The number of `oid[]`.
 pub(crate) const OID_ARRAY: u32 = 1028;
 
-/// The number of `interval`, whose values come as text.
-pub(crate) const INTERVAL: u32 = 1186;
-
 /// The type of a column of a result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WireType {
@@ -53,9 +50,11 @@ const ARRAYS: &[(u32, u32)] = &[
     (1083, 1183),
     (1114, 1115),
     (1184, 1185),
-    (INTERVAL, 1187),
+    (114, 199),
+    (1186, 1187),
     (1700, 1231),
     (2950, 2951),
+    (3802, 3807),
 ];
 
 /// Returns the type of the elements of an array.
@@ -76,7 +75,6 @@ pub(crate) fn size_of(wire: WireType) -> i16 {
         18 => return 1,
         19 => return 64,
         26 => return 4,
-        INTERVAL => return 16,
         _ => {}
     }
     match wire.ty {
@@ -88,7 +86,7 @@ pub(crate) fn size_of(wire: WireType) -> i16 {
         | DataType::Time { .. }
         | DataType::Timestamp { .. }
         | DataType::TimestampTz { .. } => 8,
-        DataType::Uuid => 16,
+        DataType::Uuid | DataType::Interval => 16,
         _ => -1,
     }
 }
@@ -133,8 +131,11 @@ pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
         1114 => DataType::TIMESTAMP,
         1184 => DataType::TIMESTAMP_TZ,
         2950 => DataType::Uuid,
-        // "char", name, text, bpchar, varchar; an interval comes as its text
-        18 | 19 | 25 | 1042 | 1043 | INTERVAL => DataType::Varchar(None),
+        114 => DataType::Json,
+        1186 => DataType::Interval,
+        3802 => DataType::Jsonb,
+        // "char", name, text, bpchar, varchar
+        18 | 19 | 25 | 1042 | 1043 => DataType::Varchar(None),
         17 => DataType::Varbinary(None),
         // An array comes as its text.
         array if element_of(array).is_some() => DataType::Varchar(None),

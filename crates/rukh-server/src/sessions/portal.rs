@@ -9,7 +9,7 @@ use rukh::{
 
 use crate::protocol::input::{number_of, read_value};
 use crate::protocol::output::Format;
-use crate::protocol::types::{INTERVAL, OID_ARRAY, UNSPECIFIED, WireType, array_of, element_of, type_of};
+use crate::protocol::types::{OID_ARRAY, UNSPECIFIED, WireType, array_of, element_of, type_of};
 
 /// A prepared statement.
 pub(crate) struct Prepared {
@@ -98,7 +98,6 @@ impl Prepared {
             None => Ok(Arc::new(Description {
                 parameters: Vec::new(),
                 arrays: Vec::new(),
-                intervals: Vec::new(),
                 oids: Vec::new(),
                 columns: None,
                 schema: None,
@@ -114,7 +113,6 @@ impl Prepared {
 
     fn oid(&self, at: usize, ty: &DataType, description: &Description) -> u32 {
         match self.oids.get(at) {
-            None | Some(&UNSPECIFIED) if description.intervals.contains(&at) => INTERVAL,
             None | Some(&UNSPECIFIED) if description.oids.contains(&at) => OID_ARRAY,
             None | Some(&UNSPECIFIED) => match description.arrays.contains(&at) {
                 true => array_of(oid_of(ty)).unwrap_or_else(|| oid_of(ty)),
@@ -132,15 +130,8 @@ impl Prepared {
 
 /// Returns the type that a parameter is cast to whose type no column has.
 fn cast_of((number, oid): (usize, &u32)) -> Option<(usize, String)> {
-    let name = |oid| match oid {
-        INTERVAL => Some("INTERVAL".to_string()),
-        oid => type_of(oid).ok()?.map(|ty| ty.to_string()),
-    };
-    let ty = match element_of(*oid) {
-        Some(element) => Some(format!("{}[]", name(element)?)),
-        None => (*oid == INTERVAL).then_some(name(INTERVAL)?),
-    };
-    Some((number, ty?))
+    let element = type_of(element_of(*oid)?).ok()??;
+    Some((number, format!("{element}[]")))
 }
 
 impl Portal {

@@ -7,7 +7,7 @@
 //! | `access`, `translate`, `within` | from conditions to an access path, by the planner (crate `rukh-planner`)    |
 //! | `provider`, `operators` | tables and operators of DataFusion's plans                                          |
 //! | `context`      | what one statement runs with                                                                 |
-//! | `rows`, `columns`, `vectors`, `text_batch` | results                                                          |
+//! | `rows`, `columns`, `vectors`, `text_batch`, `blanks`, `documents` | results                                   |
 //! | `session_settings` | settings of a session                                                                        |
 //! | `held`         | what a session keeps between statements, as data                                             |
 //! | `tally`, `slow_log`, `plan_text` | what statements cost, and their plans as text                              |
@@ -19,6 +19,7 @@ pub(crate) mod blanks;
 pub(crate) mod columns;
 pub(crate) mod context;
 pub(crate) mod direct_plans;
+pub(crate) mod documents;
 pub(crate) mod general;
 pub(crate) mod held;
 pub(crate) mod hints;

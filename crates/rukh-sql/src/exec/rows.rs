@@ -13,6 +13,7 @@ use crate::exec::blanks::{fill_row, filled};
 use crate::exec::columns::{ColumnInfo, Columns};
 use crate::exec::context::StatementContext;
 use crate::exec::direct_plans::direct::DirectCursor;
+use crate::exec::documents::{shown, shown_schema};
 use crate::exec::runtime::Running;
 use crate::exec::slow_log::Watch;
 use crate::exec::tally::Counting;
@@ -23,6 +24,8 @@ use rukh_functions::scalars::datums_from_array;
 /// The rows of a query, made as they are read; dropping them ends the query.
 pub struct Rows {
     schema: SchemaRef,
+    /// The schema in which documents are texts.
+    shown: SchemaRef,
     columns: Arc<[ColumnInfo]>,
     /// Whether there are columns of CHAR(n).
     has_blanks: bool,
@@ -123,6 +126,7 @@ impl Rows {
 
     fn new(columns: Columns, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         Rows {
+            shown: shown_schema(&columns.schema),
             schema: columns.schema,
             columns: columns.info,
             has_blanks: columns.has_blanks,
@@ -180,8 +184,21 @@ impl Rows {
         self.noted(batch)
     }
 
-    /// Returns the next rows as [`Rows::next_batch`] does, values of CHAR(n) filled with blanks to n characters.
+    /// Returns the schema of [`Rows::shown_batch`].
+    pub fn shown_schema(&self) -> SchemaRef {
+        self.shown.clone()
+    }
+
+    /// Returns the next rows as [`Rows::next_batch`] does, values of CHAR(n) filled with blanks to n characters, and documents as texts.
     pub fn shown_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        match self.filled_batch()? {
+            Some(batch) if !Arc::ptr_eq(&self.shown, &self.schema) => shown(batch, &self.shown).map(Some),
+            batch => Ok(batch),
+        }
+    }
+
+    /// The same, documents as they are computed with.
+    pub(crate) fn filled_batch(&mut self) -> Result<Option<RecordBatch>, SqlError> {
         match self.next_batch()? {
             Some(batch) if self.has_blanks => filled(batch, self.types()).map(Some),
             batch => Ok(batch),

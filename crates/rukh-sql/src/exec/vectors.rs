@@ -15,15 +15,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, Float32Array,
-    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray, StringBuilder, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
+    LargeStringArray, RecordBatch, RecordBatchOptions, StringArray, StringBuilder, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::SchemaRef;
 use rukh_engine::{ColumnBatch, ColumnVector, Strings, Values, ranked_float, ranked_real};
+use rukh_functions::forms::intervals::arrow_of;
 use rukh_functions::forms::numerics::unscaled_of_form;
 use rukh_functions::types::arrow_type;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, Interval};
 
 use rukh_error::SqlError;
 
@@ -49,6 +51,7 @@ pub(crate) fn array(vector: ColumnVector) -> Result<ArrayRef, SqlError> {
     let too_much = || SqlError::internal("a batch has more than 4 GiB of text");
     Ok(match vector.into_values() {
         Values::Int(values) => int_array(&ty, values, nulls),
+        Values::Wide(values) if ty == DataType::Interval => intervals(&values, nulls.as_ref())?,
         Values::Wide(values) => decimals(&ty, values, nulls),
         Values::Bytes(strings) => byte_array(&ty, strings, nulls)?,
         Values::Coded(coded) => byte_array(&ty, coded.strings().ok_or_else(too_much)?, nulls)?,
@@ -88,9 +91,36 @@ fn decimals(ty: &DataType, values: Vec<i128>, nulls: Option<NullBuffer>) -> Arra
     Arc::new(array.with_data_type(arrow_type(ty)))
 }
 
+/// Intervals have microseconds in 64 bits, and nanoseconds in Arrow.
+fn intervals(values: &[i128], nulls: Option<&NullBuffer>) -> Result<ArrayRef, SqlError> {
+    let interval = |(row, bits): (usize, &i128)| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        true => Ok(None),
+        false => Ok(Some(arrow_of(Interval::of_bits(*bits))?)),
+    };
+    let values = values.iter().enumerate().map(interval);
+    let values = values.collect::<Result<IntervalMonthDayNanoArray, SqlError>>()?;
+    Ok(Arc::new(values))
+}
+
+/// Documents have ends of 64 bits in Arrow.
+fn documents(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
+    let offsets: Vec<i64> = strings.offsets.iter().map(|end| i64::from(*end)).collect();
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    let data = Buffer::from_vec(strings.data);
+    Ok(match ty {
+        DataType::Json => Arc::new(LargeStringArray::try_new(offsets, data, nulls).map_err(invalid)?),
+        _ => Arc::new(LargeBinaryArray::try_new(offsets, data, nulls).map_err(invalid)?),
+    })
+}
+
+fn invalid(error: datafusion::arrow::error::ArrowError) -> SqlError {
+    SqlError::corruption(format!("a columnar index has values of another type: {error}"))
+}
+
 fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
     match ty {
         DataType::Uuid => return uuids(&strings, nulls.as_ref()),
+        DataType::Json | DataType::Jsonb => return documents(ty, strings, nulls),
         DataType::Numeric { scale, .. } => return numerics(ty, *scale as i8, &strings, nulls.as_ref()),
         _ => {}
     }
@@ -106,9 +136,6 @@ fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Res
     let offsets = ScalarBuffer::<i32>::new(Buffer::from_vec(strings.offsets), 0, count);
     let offsets = OffsetBuffer::new(offsets);
     let data = Buffer::from_vec(strings.data);
-    let invalid = |error: datafusion::arrow::error::ArrowError| {
-        SqlError::corruption(format!("a columnar index has values of another type: {error}"))
-    };
     Ok(match ty.is_text() {
         true => Arc::new(StringArray::try_new(offsets, data, nulls).map_err(invalid)?),
         false => Arc::new(BinaryArray::try_new(offsets, data, nulls).map_err(invalid)?),

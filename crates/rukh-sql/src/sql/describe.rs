@@ -34,6 +34,7 @@ use crate::bind::spelling::typed_parameters::with_types;
 use crate::bind::system::type_tree::asks_for_types;
 use crate::bind::types::bound_calls::taken;
 use crate::exec::columns::Columns;
+use crate::exec::documents::shown_schema;
 use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
 use crate::sql::dml::{self, WriteShape};
 use crate::sql::explain::json_column;
@@ -175,13 +176,11 @@ impl Session {
             _ => None,
         };
         let arrays = std::mem::take(&mut parameters.arrays);
-        let intervals = std::mem::take(&mut parameters.intervals);
         Ok(Description {
             arrays,
-            intervals,
             oids: parameters.oids(statement),
             parameters: parameters.finished(),
-            schema: columns.as_ref().map(|columns| columns.schema.clone()),
+            schema: columns.as_ref().map(|columns| shown_schema(&columns.schema)),
             columns: columns.map(|columns| columns.info()),
         })
     }
@@ -360,7 +359,6 @@ fn number_in(name: &str) -> Option<usize> {
 struct Parameters {
     types: Vec<Option<DataType>>,
     arrays: Vec<usize>,
-    intervals: Vec<usize>,
 }
 
 impl Parameters {
@@ -369,7 +367,6 @@ impl Parameters {
             0..=PARAMETERS_MAX => Ok(Parameters {
                 types: given.to_vec(),
                 arrays: Vec::new(),
-                intervals: Vec::new(),
             }),
             _ => Err(too_many()),
         }
@@ -394,8 +391,6 @@ impl Parameters {
         for (number, ty) in finder.casts {
             self.tell(number, ty);
         }
-        self.intervals
-            .extend(finder.intervals.iter().map(|number| number - 1));
         Ok(())
     }
 
@@ -543,7 +538,6 @@ fn element_type(ty: &ast::DataType) -> &ast::DataType {
 struct Finder {
     numbers: Vec<usize>,
     casts: Vec<(usize, DataType)>,
-    intervals: Vec<usize>,
 }
 
 impl Visitor for Finder {
@@ -556,15 +550,8 @@ impl Visitor for Finder {
         } = expr
             && let Some(number) = number_of(expr)
         {
-            match ty {
-                ast::DataType::Interval { .. } => {
-                    self.intervals.push(number);
-                    self.casts.push((number, DataType::Varchar(None)));
-                }
-                ty => self
-                    .casts
-                    .extend(data_type(element_type(ty)).map(|ty| (number, ty))),
-            }
+            self.casts
+                .extend(data_type(element_type(ty)).map(|ty| (number, ty)));
         }
         ControlFlow::Continue(())
     }

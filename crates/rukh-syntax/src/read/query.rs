@@ -352,6 +352,7 @@ impl VisitorMut for Refuse<'_> {
             with_hints,
             version,
             with_ordinality,
+            args,
             partitions,
             json_path,
             index_hints,
@@ -365,7 +366,7 @@ impl VisitorMut for Refuse<'_> {
         {
             return refuse(&version.to_string());
         }
-        if *with_ordinality {
+        if *with_ordinality && args.is_none() {
             return refuse("WITH ORDINALITY");
         }
         if !with_hints.is_empty() || !index_hints.is_empty() {

@@ -16,7 +16,9 @@
 //! them as column of a single line: a place is found without the text.
 
 use sqlparser::parser::ParserError;
-use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Word};
+use sqlparser::tokenizer::{
+    Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace, Word,
+};
 
 use super::dialect::RukhDialect;
 use super::number;
@@ -32,6 +34,19 @@ pub fn place_of(span: Span) -> Option<usize> {
     usize::try_from(span.start.column).ok().filter(|place| *place > 0)
 }
 
+/// Makes an operator of JSONB of `?`, which is no parameter: `?`, `?|` or `?&`.
+fn settle_question(tokens: &mut [TokenWithSpan], at: usize) {
+    let operator = match tokens.get(at + 1).map(|next| &next.token) {
+        Some(Token::Pipe) => Token::QuestionPipe,
+        Some(Token::Ampersand) => Token::QuestionAnd,
+        _ => Token::Question,
+    };
+    if operator != Token::Question {
+        tokens[at + 1].token = Token::Whitespace(Whitespace::Space);
+    }
+    tokens[at].token = operator;
+}
+
 impl<'a> Source<'a> {
     pub(crate) fn new(sql: &'a str) -> Self {
         Source { sql }
@@ -45,6 +60,11 @@ impl<'a> Source<'a> {
             .map_err(|error| self.token_error(&tokens, error))?;
         self.place(&mut tokens);
         for at in 0..tokens.len() {
+            if let Token::Placeholder(name) = &tokens[at].token
+                && name == "?"
+            {
+                settle_question(&mut tokens, at);
+            }
             let junk = matches!(
                 tokens.get(at + 1).map(|next| &next.token),
                 Some(Token::Word(_) | Token::Number(..))

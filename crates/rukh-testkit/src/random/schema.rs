@@ -73,7 +73,10 @@ impl RandomTable {
         let columns: Vec<RandomColumn> = (0..count)
             .map(|place| RandomColumn {
                 name: format!("c{place}"),
-                ty: draw_type(random),
+                ty: match place >= key_columns && random.random_bool(0.15) {
+                    true => draw_unkeyed_type(random),
+                    false => draw_type(random),
+                },
                 nullable: place >= key_columns && random.random_bool(0.8),
             })
             .collect();
@@ -217,6 +220,14 @@ fn column_sql(column: &RandomColumn) -> String {
     )
 }
 
+/// A type whose values are not in keys.
+fn draw_unkeyed_type(random: &mut StdRng) -> DataType {
+    match random.random_bool(0.5) {
+        true => DataType::Interval,
+        false => DataType::Jsonb,
+    }
+}
+
 fn draw_type(random: &mut StdRng) -> DataType {
     let types = [
         DataType::Boolean,
@@ -303,8 +314,11 @@ fn draw_options(key_columns: usize, random: &mut StdRng) -> String {
 fn draw_index(table: &RandomTable, number: usize, random: &mut StdRng) -> RandomIndex {
     let mut columns = table.all_columns();
     columns.shuffle(random);
+    let (mut columns, mut include): (Vec<usize>, Vec<usize>) = columns
+        .into_iter()
+        .partition(|column| table.columns[*column].ty.is_of_keys());
     let size = random.random_range(1..=3).min(columns.len());
-    let include = columns.split_off(size);
+    include.extend(columns.split_off(size));
     let elements = columns
         .into_iter()
         .map(|column| RandomKeyElement {

@@ -21,7 +21,7 @@ use crate::columnar::scans::first::Value;
 use crate::columnar::stored::column::{Bounds, Sought, sought};
 use crate::columnar::stored::head::{BlockHead, Known};
 use crate::columnar::values::batch::ColumnBatch;
-use crate::columnar::values::vector::{Class, ColumnVector, bytes_datum, class_of, int_datum};
+use crate::columnar::values::vector::{Class, ColumnVector, bytes_datum, class_of, int_datum, wide_datum};
 use crate::forms::entry::IndexCodec;
 use rukh_keys::{DataType, Datum, DatumRef};
 
@@ -211,7 +211,7 @@ fn push(vector: &mut ColumnVector, value: Option<&Value>) -> Result<(), BlockErr
 /// Returns a value as a datum of its type.
 fn datum_of<'v>(ty: &DataType, value: &'v Value) -> Result<DatumRef<'v>, BlockError> {
     match (value, class_of(ty)) {
-        (Value::Int(value), Class::Wide) => Ok(DatumRef::Decimal(*value)),
+        (Value::Int(value), Class::Wide) => Ok(wide_datum(ty, *value)),
         (Value::Int(value), Class::Int) => int_datum(ty, i64::try_from(*value).map_err(|_| OTHER_TYPE)?),
         (Value::Bytes(bytes), Class::Bytes) => bytes_datum(ty, bytes),
         _ => Err(OTHER_TYPE),

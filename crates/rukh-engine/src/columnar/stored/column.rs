@@ -25,7 +25,7 @@ use crate::columnar::values::mask;
 use crate::columnar::values::packed::{Packed, Trust, pack, split};
 use crate::columnar::values::test::{Test, Within};
 use crate::columnar::values::vector;
-use crate::columnar::values::vector::{Class, ColumnVector, SHORT, Values, class_of, int_of};
+use crate::columnar::values::vector::{Class, ColumnVector, SHORT, Values, class_of};
 use rukh_keys::{DataType, Datum, DatumRef, ValueError};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -182,7 +182,7 @@ pub(crate) fn sought<'d>(ty: DataType, datum: &'d DatumRef<'_>) -> Option<Sought
     }
     match class_of(&ty) {
         Class::Bytes => vector::bytes_of(&ty, datum).map(Sought::Bytes),
-        Class::Int | Class::Wide => wide_of(&ty, datum).map(Sought::Integer),
+        Class::Int | Class::Wide => vector::wide_of(&ty, datum).map(Sought::Integer),
     }
 }
 
@@ -316,10 +316,10 @@ impl<'a> Column<'a> {
         match &self.values {
             Encoded::AllNull => Ok(DatumRef::Null),
             Encoded::Integers(packed) if class_of(&self.ty) == Class::Wide => {
-                Ok(DatumRef::Decimal(i128::from(packed.get(row))))
+                Ok(vector::wide_datum(&self.ty, i128::from(packed.get(row))))
             }
             Encoded::Integers(packed) => vector::int_datum(&self.ty, packed.get(row)),
-            Encoded::Wide(values) => Ok(DatumRef::Decimal(i128::from_le_bytes(values[row]))),
+            Encoded::Wide(values) => Ok(vector::wide_datum(&self.ty, i128::from_le_bytes(values[row]))),
             Encoded::Dictionary { values, codes } => {
                 vector::bytes_datum(&self.ty, values.get(codes.get(row) as usize))
             }
@@ -594,13 +594,5 @@ impl<'a> Bounds<'a> {
             *high = value.max(*high);
         }
         bounds.map_or(Bounds::None, |(low, high)| Bounds::Bytes { low, high })
-    }
-}
-
-/// Returns a datum as an integer, if its type is of the class of integers or wide integers.
-pub(crate) fn wide_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i128> {
-    match (ty, datum) {
-        (DataType::Decimal { .. }, DatumRef::Decimal(value)) => Some(*value),
-        (ty, datum) => int_of(ty, datum).map(i128::from),
     }
 }

@@ -1,6 +1,5 @@
 //! Conditions on one column, evaluated on its encoded values: the masked compares of columnar indexes.
 
-use crate::columnar::stored::column;
 use crate::columnar::stored::filter;
 use crate::columnar::values::mask::retain;
 use crate::columnar::values::vector;
@@ -108,7 +107,7 @@ impl Test {
         }
         match vector::bytes_of(&ty, datum) {
             Some(bytes) => self.takes_bytes(bytes),
-            None => column::wide_of(&ty, datum).is_some_and(|value| self.takes_integer(value)),
+            None => vector::wide_of(&ty, datum).is_some_and(|value| self.takes_integer(value)),
         }
     }
 
@@ -304,7 +303,7 @@ fn placed(ty: &DataType, datum: &Datum) -> Result<(i128, std::cmp::Ordering), Va
         let rank = i128::from(vector::real_rank(*value as f32));
         return Ok((rank, datum.cmp(&real)));
     }
-    let value = column::wide_of(ty, &datum.as_ref());
+    let value = vector::wide_of(ty, &datum.as_ref());
     let value = value.ok_or_else(|| mismatch(ty, datum))?;
     Ok((value, std::cmp::Ordering::Equal))
 }

@@ -5,7 +5,7 @@
 //! than 18 digits have 128 bits. All else is bytes, whose order is that of the values, too.
 
 use crate::columnar::BlockError;
-use rukh_keys::{DataType, DatumRef, NumericParts, ValueError};
+use rukh_keys::{DataType, DatumRef, Interval, NumericParts, ValueError};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -184,6 +184,8 @@ pub(crate) enum Class {
 pub(crate) fn class_of(ty: &DataType) -> Class {
     match ty {
         DataType::Decimal { .. } if ty.key_width() == Some(16) => Class::Wide,
+        DataType::Interval => Class::Wide,
+        DataType::Json | DataType::Jsonb => Class::Bytes,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
         DataType::Binary(_) | DataType::Varbinary(_) | DataType::Numeric { .. } => Class::Bytes,
         _ => Class::Int,
@@ -232,10 +234,29 @@ pub(crate) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
     })
 }
 
-/// Returns the bytes of a text, byte string, NUMERIC or UUID.
+/// Returns a datum that an integer of 128 bits holds, `None` if it is of another type.
+pub(crate) fn wide_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i128> {
+    match (ty, datum) {
+        (DataType::Decimal { .. }, DatumRef::Decimal(value)) => Some(*value),
+        (DataType::Interval, DatumRef::Interval(interval)) => Some(interval.to_bits()),
+        (ty, datum) => int_of(ty, datum).map(i128::from),
+    }
+}
+
+/// Returns a datum of the class of wide integers.
+#[inline]
+pub(crate) fn wide_datum(ty: &DataType, value: i128) -> DatumRef<'static> {
+    match ty {
+        DataType::Interval => DatumRef::Interval(Interval::of_bits(value)),
+        _ => DatumRef::Decimal(value),
+    }
+}
+
+/// Returns the bytes of a text, byte string, document, NUMERIC or UUID.
 pub(crate) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d [u8]> {
     match datum {
-        DatumRef::Text(text) if ty.is_text() => Some(text.as_bytes()),
+        DatumRef::Text(text) if ty.is_text() || *ty == DataType::Json => Some(text.as_bytes()),
+        DatumRef::Jsonb(form) if *ty == DataType::Jsonb => Some(form),
         DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
         DatumRef::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => Some(form),
         DatumRef::Uuid(uuid) if *ty == DataType::Uuid => Some(uuid),
@@ -272,7 +293,8 @@ pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef
             true => DatumRef::Numeric(Cow::Borrowed(bytes)),
             false => return Err(BlockError::Invalid("a NUMERIC of another form")),
         },
-        ty if ty.is_text() => {
+        DataType::Jsonb => DatumRef::Jsonb(Cow::Borrowed(bytes)),
+        ty if ty.is_text() || *ty == DataType::Json => {
             let text =
                 std::str::from_utf8(bytes).map_err(|_| BlockError::Invalid("text that is not UTF-8"))?;
             DatumRef::Text(Cow::Borrowed(text))
@@ -377,7 +399,7 @@ impl ColumnVector {
         }
         match &self.values {
             Values::Int(values) => int_datum(&self.ty, values[row]),
-            Values::Wide(values) => Ok(DatumRef::Decimal(values[row])),
+            Values::Wide(values) => Ok(wide_datum(&self.ty, values[row])),
             Values::Bytes(strings) => bytes_datum(&self.ty, strings.get(row)),
             Values::Coded(coded) => bytes_datum(&self.ty, coded.get(row)),
         }
@@ -396,8 +418,7 @@ impl ColumnVector {
         };
         match (&mut self.values, datum) {
             (Values::Int(values), datum) => values.push(int_of(&ty, datum).ok_or_else(mismatch)?),
-            (Values::Wide(values), DatumRef::Decimal(value)) => values.push(*value),
-            (Values::Wide(_), _) => return Err(mismatch()),
+            (Values::Wide(values), datum) => values.push(wide_of(&ty, datum).ok_or_else(mismatch)?),
             (Values::Bytes(strings), datum) => {
                 let bytes = bytes_of(&ty, datum).ok_or_else(mismatch)?;
                 strings.push(bytes).map_err(|_| ValueError::TooLong { ty })?;

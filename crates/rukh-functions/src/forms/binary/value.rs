@@ -3,7 +3,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use bytes::BufMut;
-use rukh_keys::{DataType, Datum, NumericParts};
+use rukh_keys::{DataType, Datum, Interval, Jsonb, NumericParts};
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
 const EPOCH_DAYS: i32 = 10_957;
@@ -49,6 +49,16 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
         Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
         Datum::Time(micros) => out.put_i64(*micros),
         Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
+        Datum::Interval(interval) => {
+            out.put_i64(interval.micros);
+            out.put_i32(interval.days);
+            out.put_i32(interval.months);
+        }
+        // The text behind the version of the form, which is 1.
+        Datum::Jsonb(form) => {
+            out.put_u8(1);
+            out.put_slice(Jsonb::new(form).to_string().as_bytes());
+        }
         Datum::Uuid(bytes) => out.put_slice(bytes),
         Datum::Text(text) => out.put_slice(text.as_bytes()),
         Datum::Bytes(bytes) => out.put_slice(bytes),
@@ -82,7 +92,17 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
             Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
         }
         DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
+        DataType::Interval => {
+            let (micros, rest) = bytes.split_at_checked(8)?;
+            let (days, months) = rest.split_at_checked(4)?;
+            Datum::Interval(Interval {
+                micros: i64::from_be_bytes(micros.try_into().ok()?),
+                days: i32::from_be_bytes(days.try_into().ok()?),
+                months: i32::from_be_bytes(months.try_into().ok()?),
+            })
+        }
         DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
+        DataType::Json | DataType::Jsonb => return None,
         DataType::Decimal { .. } | DataType::Numeric { .. } | DataType::Char(_) | DataType::Varchar(_) => {
             return None;
         }

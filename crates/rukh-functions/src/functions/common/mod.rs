@@ -4,6 +4,7 @@
 
 pub mod bounded;
 pub mod cast_apart;
+pub mod coalesce;
 pub(crate) mod count_nulls;
 pub mod declared;
 pub mod exact;

@@ -6,7 +6,6 @@ pub mod byte_length;
 pub(crate) mod bytes;
 pub mod characters;
 pub mod encoding;
-pub mod json;
 pub(crate) mod letter_case;
 pub mod overlay;
 pub mod quoting;

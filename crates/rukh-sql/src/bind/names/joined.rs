@@ -31,7 +31,7 @@ use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
-use rukh_functions::functions::texts::json;
+use rukh_functions::functions::json::make::ROW;
 use rukh_syntax::make::call;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};
@@ -733,7 +733,7 @@ fn used_row(expr: &Expr, used_as: RowUse, mark: Option<Expr>, columns: &[&Column
         RowUse::Json => {
             let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
             let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
-            let row = call(json::ROW, columns.iter().flat_map(pair).collect());
+            let row = call(ROW, columns.iter().flat_map(pair).collect());
             match spelled::is_aggregate(expr) {
                 true => with_argument(expr, if_there(mark, row)),
                 false => if_there(mark, with_argument(expr, row)),

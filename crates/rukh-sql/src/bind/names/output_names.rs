@@ -352,6 +352,7 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Timestamp(_, zone) if zoned(zone) => "timestamptz",
         DataType::Timestamp(..) => "timestamp",
         DataType::Uuid => "uuid",
+        DataType::Interval { .. } => "interval",
         other => return other.to_string().to_lowercase(),
     }
     .to_string()

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement as PlannedStatement;
 use rukh_error::SqlError;
@@ -236,10 +236,6 @@ fn cast(side: &mut SetExpr, at: usize, field: &FieldRef) {
         _ => return,
     };
     let typed = match (field.data_type(), data_type_of(field)) {
-        (ArrowType::Interval(_), _) => {
-            let (fields, precision) = (None, None);
-            make::cast(expr, ast::DataType::Interval { fields, precision })
-        }
         (_, DataType::Uuid) => call(TO_UUID, vec![expr]),
         // The digits of the other side are no bound.
         (_, DataType::Decimal { .. }) => make::cast(expr, ast::DataType::Numeric(ExactNumberInfo::None)),

@@ -28,7 +28,7 @@ use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Functions that take rows of a relation by its name, and make JSON of them.
-const TO_JSON: [&str; 3] = ["row_to_json", "to_json", "json_agg"];
+const TO_JSON: [&str; 5] = ["row_to_json", "to_json", "to_jsonb", "json_agg", "jsonb_agg"];
 
 /// What a query reads of the rows of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

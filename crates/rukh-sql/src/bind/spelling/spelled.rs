@@ -1,23 +1,21 @@
-//! Calls that are spelled as other calls: `json_agg`, JSON within JSON, `age` of one time.
+//! Calls that are spelled as other calls: `json_agg` and its kin, `age` of one time, `jsonb_extract_path`.
 //!
 //! | written                       | becomes                                                            |
 //! |-------------------------------|--------------------------------------------------------------------|
-//! | `json_agg(x)`                 | `json_raw('[' || string_agg(json_element(x), ', ') || ']')`        |
-//! | `to_json((SELECT to_json(x)))`| `to_json(json_raw((SELECT to_json(x))))`                           |
+//! | `json_agg(x)`                 | `json_agg_of_text('[' || string_agg(json_element(x), ', ') || ']')` |
+//! | `jsonb_object_agg(k, x)`      | `jsonb_object_agg_of_text('{ ' || string_agg(json_member(k, x), ', ') || ' }')` |
+//! | `jsonb_extract_path(d, 'a', 'b')` | `d #> ARRAY['a', 'b']`                                         |
 //! | `age(x)`                      | `age(current_date, x)`                                             |
 //! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
-use rukh_functions::functions::texts::json::{ELEMENT, OF_JSON, RAW, ROW};
+use rukh_functions::functions::json::make::{AGGREGATES, ELEMENT, MEMBER, ROW};
 use rukh_functions::functions::times::ages::AGE;
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, SelectItem, SetExpr, Value,
+    Array, ArrayElemTypeDef, BinaryOperator, DataType, DuplicateTreatment, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value,
 };
 
-use rukh_syntax::make::{and, call, nested};
-
-/// The aggregate that is spelled out.
-const AGGREGATE: &str = "json_agg";
+use rukh_syntax::make::{and, binary, call, cast, nested};
 
 /// `substr` of what `string_agg` is spelled as, which has its name.
 const JOINED: &str = "string_agg_joined";
@@ -28,99 +26,95 @@ const LINE: &str = "\n ";
 /// Returns what calls of these functions are spelled as; `None` for all others, and those that stay as they are.
 pub(crate) fn spelled(function: &Function) -> Option<Expr> {
     aggregated(function)
-        .or_else(|| with_raw_arguments(function))
         .or_else(|| spelled_age(function))
         .or_else(|| delimited(function))
+        .or_else(|| at_path(function))
 }
 
-/// Has arguments be taken for JSON that are, and whose column does not say so: what a subquery gives, or `coalesce`.
-fn with_raw_arguments(function: &Function) -> Option<Expr> {
+/// Returns what `jsonb_extract_path` and its kin are.
+fn at_path(function: &Function) -> Option<Expr> {
     let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
-    if name != ELEMENT && !OF_JSON.contains(&name.as_str()) {
-        return None;
-    }
-    let mut function = function.clone();
-    let FunctionArguments::List(list) = &mut function.args else {
-        return None;
+    let op = match name.as_str() {
+        "json_extract_path" | "jsonb_extract_path" => BinaryOperator::HashArrow,
+        "json_extract_path_text" | "jsonb_extract_path_text" => BinaryOperator::HashLongArrow,
+        _ => return None,
     };
-    let mut changed = false;
-    for argument in &mut list.args {
-        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
-            && !matches!(expr, Expr::Function(inner) if inner.name.to_string() == RAW)
-            && is_json(expr)
-            && name != RAW
-        {
-            *expr = call(RAW, vec![expr.clone()]);
-            changed = true;
-        }
-    }
-    changed.then_some(Expr::Function(function))
-}
-
-/// Whether an expression, as it is written, gives JSON.
-fn is_json(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_json(inner),
-        Expr::Subquery(query) => match query.body.as_ref() {
-            SetExpr::Select(select) => match select.projection.as_slice() {
-                [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] => {
-                    is_json(item)
-                }
-                _ => false,
-            },
-            _ => false,
-        },
-        Expr::Function(function) => {
-            let name = function.name.to_string().to_ascii_lowercase();
-            let any = || {
-                match &function.args {
-                FunctionArguments::List(list) => list.args.iter().any(|argument| {
-                    matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_json(expr))
-                }),
-                _ => false,
-            }
-            };
-            OF_JSON.contains(&name.as_str()) || (name == "coalesce" && any())
-        }
-        Expr::Case { conditions, .. } => conditions.iter().any(|when| is_json(&when.result)),
-        _ => false,
-    }
-}
-
-/// Returns what `json_agg(x)` is: `json_raw('[' || string_agg(json_element(x), ', ') || ']')`.
-fn aggregated(function: &Function) -> Option<Expr> {
-    let name = function.name.0.last()?.as_ident()?;
-    if !name.value.eq_ignore_ascii_case(AGGREGATE) || function.over.is_some() {
-        return None;
-    }
     let FunctionArguments::List(list) = &function.args else {
         return None;
     };
-    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_slice() else {
+    let argument = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    let mut arguments = list
+        .args
+        .iter()
+        .map(argument)
+        .collect::<Option<Vec<Expr>>>()?
+        .into_iter();
+    let document = arguments.next()?;
+    let ty = match name.starts_with("jsonb") {
+        true => DataType::JSONB,
+        false => DataType::JSON,
+    };
+    // A literal is a document.
+    let document = match &document {
+        Expr::Value(_) => cast(document, ty),
+        _ => nested(document),
+    };
+    let path = Expr::Array(Array {
+        elem: arguments.collect(),
+        named: true,
+    });
+    let of_texts = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None));
+    Some(nested(binary(&document, op, &cast(path, of_texts))))
+}
+
+/// Returns what `json_agg(x)` is: `json_agg_of_text('[' || string_agg(json_element(x), ', ') || ']')`.
+fn aggregated(function: &Function) -> Option<Expr> {
+    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let (_, of_text) = AGGREGATES.iter().find(|(aggregate, _)| *aggregate == name)?;
+    let FunctionArguments::List(list) = &function.args else {
         return None;
     };
-    // PostgreSQL puts each row on a line, but not the NULL of a row that an outer join made up.
-    let may_be_none = row_or_none(value);
-    let comma = if is_row(value) { ", \n " } else { ", " };
+    if function.over.is_some() {
+        return None;
+    }
+    let (element, comma, [open, close]) = match (list.args.as_slice(), name.contains("object")) {
+        ([FunctionArg::Unnamed(FunctionArgExpr::Expr(value))], false) => {
+            // PostgreSQL puts each row on a line, but not the NULL of a row that an outer join made up.
+            let comma = if is_row(value) { ", \n " } else { ", " };
+            let element = match row_or_none(value) {
+                Some(on_a_line) => call("coalesce", vec![on_a_line, text("null")]),
+                None => call(ELEMENT, vec![value.clone()]),
+            };
+            (element, comma, ["[", "]"])
+        }
+        (
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(key)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)),
+            ],
+            true,
+        ) => (call(MEMBER, vec![key.clone(), value.clone()]), ", ", ["{ ", " }"]),
+        _ => return None,
+    };
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
-    let element = call(
-        ELEMENT,
-        vec![may_be_none.clone().unwrap_or_else(|| value.clone())],
-    );
-    let joined = Function {
+    let is_on_lines = matches!(&element, Expr::Function(call) if call.name.to_string() == "coalesce");
+    let joined = Expr::Function(Function {
         name: ObjectName::from(vec![Ident::new("string_agg")]),
         args: FunctionArguments::List(FunctionArgumentList {
             args: vec![argument(element), argument(text(comma))],
             ..list.clone()
         }),
         ..function.clone()
+    });
+    let joined = match is_on_lines {
+        true => call("ltrim", vec![joined, text(LINE)]),
+        false => joined,
     };
-    let joined = match may_be_none {
-        Some(_) => call("ltrim", vec![Expr::Function(joined), text(LINE)]),
-        None => Expr::Function(joined),
-    };
-    let array = beside(beside(text("["), joined), text("]"));
-    Some(call(RAW, vec![array]))
+    let document = beside(beside(text(open), joined), text(close));
+    Some(call(of_text, vec![document]))
 }
 
 /// Returns `string_agg` with a delimiter that is no constant: each value brings its own along, and that of the first is cut off.
@@ -210,25 +204,31 @@ fn row_or_none(value: &Expr) -> Option<Expr> {
     if !is_row(&when.result) {
         return None;
     }
-    when.result = beside(text(LINE), when.result.clone());
-    Some(call(RAW, vec![value]))
+    when.result = beside(text(LINE), call(ELEMENT, vec![when.result.clone()]));
+    Some(value)
 }
 
-/// Whether a call is of the aggregate that makes an array.
+/// Whether a call is of an aggregate that makes a document.
 pub(crate) fn is_aggregate(expr: &Expr) -> bool {
     let Expr::Function(function) = expr else {
         return false;
     };
     let name = function.name.0.last().and_then(|part| part.as_ident());
-    name.is_some_and(|name| name.value.eq_ignore_ascii_case(AGGREGATE))
+    let is_name = |name: &Ident| {
+        AGGREGATES
+            .iter()
+            .any(|(known, _)| name.value.eq_ignore_ascii_case(known))
+    };
+    name.is_some_and(is_name)
 }
 
 /// Returns the name that what is spelled out here had.
 pub(crate) fn written(name: &str) -> &str {
-    match name {
-        RAW => AGGREGATE,
-        JOINED => "string_agg",
-        other => other,
+    let aggregate = AGGREGATES.iter().find(|(_, of_text)| *of_text == name);
+    match (aggregate, name) {
+        (Some((aggregate, _)), _) => aggregate,
+        (None, JOINED) => "string_agg",
+        (None, other) => other,
     }
 }
 

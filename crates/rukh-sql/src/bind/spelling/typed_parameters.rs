@@ -137,6 +137,12 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
         DataType::Timestamp { .. } => Ast::Timestamp(None, TimezoneInfo::None),
         DataType::TimestampTz { .. } => Ast::Timestamp(None, TimezoneInfo::WithTimeZone),
         DataType::Binary(_) | DataType::Varbinary(_) => Ast::Bytea,
+        DataType::Interval => Ast::Interval {
+            fields: None,
+            precision: None,
+        },
+        DataType::Json => Ast::JSON,
+        DataType::Jsonb => Ast::JSONB,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => return None,
     })
 }

@@ -5,6 +5,7 @@
 pub(crate) mod array_queries;
 pub(crate) mod nothing;
 pub(crate) mod oids;
+pub(crate) mod row_functions;
 pub(crate) mod series;
 pub(crate) mod subqueries;
 pub(crate) mod syntax;

@@ -25,6 +25,7 @@
 //! | `x LIKE y ESCAPE '/'`                  | `x LIKE like_escape(y, '/')`, a constant where `y` is one |
 //! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
 //! | `FROM generate_series(1, 3) i`         | see `series`                               |
+//! | `FROM jsonb_each(x)`, `… WITH ORDINALITY` | see `row_functions`                     |
 //! | `WITH RECURSIVE typeinfo_tree …`       | see `type_tree`                            |
 //! | `(f(x)).n`                             | `get_field(f(x), 'n')`                    |
 
@@ -46,7 +47,7 @@ use rukh_syntax::WalkMut;
 use rukh_syntax::make::{call, join};
 
 use super::system_tables::KEYWORDS;
-use super::{array_queries, series, type_tree};
+use super::{array_queries, row_functions, series, type_tree};
 
 /// Types whose values are numbers of objects, written by name.
 const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
@@ -80,6 +81,7 @@ impl VisitorMut for Spell {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
         type_tree::spell_out(query);
+        row_functions::values_by_alias(query);
         ControlFlow::Continue(())
     }
 
@@ -105,6 +107,7 @@ impl VisitorMut for Spell {
             drop_schema(name);
             in_lower_case(name);
         }
+        row_functions::spell_out(factor);
         taken_apart(factor);
         series::of_times(factor);
         series::name_column(factor);
@@ -211,7 +214,13 @@ fn keep_name(item: &mut SelectItem) {
         Expr::Collate { .. } | Expr::Subquery(_) | Expr::CompoundFieldAccess { .. } | Expr::Exists { .. } => {
             true
         }
-        Expr::Function(call) => matches!(call.args, FunctionArguments::Subquery(_)),
+        Expr::Function(call) => {
+            let is_path = |name: &Ident| name.value.to_ascii_lowercase().contains("_extract_path");
+            let name = call.name.0.last().and_then(|part| part.as_ident());
+            matches!(call.args, FunctionArguments::Subquery(_))
+                || name.is_some_and(is_path)
+                || row_functions::list_of_rows(call).is_some()
+        }
         _ => false,
     };
     if spelled_out && let Some(name) = name_of(expr) {
@@ -535,7 +544,10 @@ fn array_of(name: &ObjectName) -> Option<&'static str> {
 
 /// Makes `unnest(array)` of a call that gives rows.
 fn rows_of(function: &Function) -> Option<Expr> {
-    let array = call(array_of(&function.name)?, arguments_of(function));
+    let array = match array_of(&function.name) {
+        Some(array) => call(array, arguments_of(function)),
+        None => row_functions::list_of_rows(function)?,
+    };
     Some(call("unnest", vec![array]))
 }
 

@@ -96,7 +96,8 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
         return Ok(expr);
     };
     let of_array = |kind: &Kind| matches!(kind, Kind::Array(_));
-    let compares = meant.result == Kind::Boolean && !meant.arguments.iter().any(of_array);
+    let asks_document = meant.arguments.first() == Some(&Kind::Jsonb) && !is_comparison(&name);
+    let compares = meant.result == Kind::Boolean && !meant.arguments.iter().any(of_array) && !asks_document;
     let joins = matches!(meant.result, Kind::Array(_));
     let has_digits = |kind: &Kind| matches!(kind, Kind::Numeric | Kind::Array(Kind::Numeric));
     let arrow = |kind: Kind, beside: &Expr| match beside.get_type(schema) {
@@ -172,6 +173,10 @@ fn may_be_uuids(
 /// Whether a field is one of texts that nothing says more of.
 pub(crate) fn may_be_uuid(field: &Field) -> bool {
     field.data_type().is_string() && !field.metadata().contains_key(TYPE_KEY)
+}
+
+fn is_comparison(operator: &str) -> bool {
+    matches!(operator, "=" | "<>" | "<" | "<=" | ">" | ">=")
 }
 
 fn external(error: SqlError) -> DataFusionError {

@@ -433,8 +433,15 @@ pub(crate) fn unified_fields<'a>(
     for (field, literal) in fields {
         let ty = field.data_type();
         differ |= !usual.is_null() && !ty.is_null() && usual != *ty;
-        usual = type_union_coercion(&usual, ty)?;
-        match kind(field, literal) {
+        let kind = kind(field, literal);
+        usual = match (type_union_coercion(&usual, ty), &kind) {
+            (Some(common), _) => common,
+            // A literal is read in whatever type the others have.
+            (None, Ok(None)) => usual,
+            (None, Ok(Some(_))) if kinds.is_empty() => ty.clone(),
+            (None, _) => return None,
+        };
+        match kind {
             Ok(kind) => kinds.extend(kind),
             Err(_) => is_known = false,
         }

@@ -1,9 +1,10 @@
-//! Intervals compare, sort and group as in PostgreSQL: by one number, to which a month is 30 days and a day 24 hours.
+//! Intervals and documents compare, sort and group as in PostgreSQL: intervals by one number, to which a month is 30 days and a day
+//! 24 hours, documents by [`jsonb_order`].
 //!
-//! Arrow compares months, then days, then time, and finds `30 days` less than `1 mon`. Here what compares intervals compares
-//! [`interval_order`] of them.
+//! Arrow compares months, then days, then time, and finds `30 days` less than `1 mon`; of documents it compares the stored form. Here
+//! what compares them compares [`interval_order`] or [`jsonb_order`] of them.
 //!
-//! | written                            | becomes, `#i` being `interval_order(i)`                         |
+//! | written                            | becomes, `#i` being `interval_order(i)` or `jsonb_order(i)`     |
 //! |------------------------------------|-----------------------------------------------------------------|
 //! | `i < j`, `i IN (…)`, `i BETWEEN …`  | `#i < #j`, …                                                    |
 //! | `CASE i WHEN j …`, `nullif(i, j)`   | by `#i = #j`                                                    |
@@ -14,7 +15,7 @@
 //! | joins by `i = j`, set operations    | by `#i = #j`                                                    |
 //! | `ORDER BY i RANGE j PRECEDING`      | `ORDER BY #i RANGE #j PRECEDING`                                |
 //!
-//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over intervals, and DISTINCT in
+//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over them, and DISTINCT in
 //! aggregates that show them, which are refused.
 
 use std::sync::Arc;
@@ -34,26 +35,28 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::INTERVAL;
+use rukh_functions::functions::json::order::jsonb_order;
 use rukh_functions::functions::times::interval_order::{interval_order, number_of};
 
 use crate::bind::types::coercions::converted;
 
-fn is_interval(ty: &ArrowType) -> bool {
-    matches!(ty, ArrowType::Interval(_))
+/// Whether values of a type have an order of their own.
+fn is_apart(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Interval(_) | ArrowType::LargeBinary)
 }
 
-fn of_interval(expr: &Expr, schema: &DFSchema) -> bool {
-    expr.get_type(schema).is_ok_and(|ty| is_interval(&ty))
+fn has_own_order(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|ty| is_apart(&ty))
 }
 
-/// Returns the number by which an expression compares, or the expression if it is none of an interval.
+/// Returns what an expression compares by, or the expression if its values have no order of their own.
 fn number(expr: Expr, schema: &DFSchema) -> Expr {
-    let ty = expr.get_type(schema);
-    ty.ok().and_then(|ty| interval_order(&expr, &ty)).unwrap_or(expr)
+    let own = |ty| interval_order(&expr, &ty).or_else(|| jsonb_order(&expr, &ty));
+    expr.get_type(schema).ok().and_then(own).unwrap_or(expr)
 }
 
 fn refused<T>(what: &str) -> DataFusionResult<T> {
-    let error = SqlError::unsupported(format!("{what} intervals is not supported"));
+    let error = SqlError::unsupported(format!("{what} intervals or documents is not supported"));
     Err(DataFusionError::External(Box::new(error)))
 }
 
@@ -62,18 +65,18 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
     let boxed = |expr: Box<Expr>| Box::new(number(*expr, schema));
     let changed = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if compares(op) && (of_interval(&left, schema) || of_interval(&right, schema)) =>
+            if compares(op) && (has_own_order(&left, schema) || has_own_order(&right, schema)) =>
         {
             let (left, right) = (boxed(left), boxed(right));
             Expr::BinaryExpr(BinaryExpr { left, op, right })
         }
-        Expr::Between(between) if of_interval(&between.expr, schema) => Expr::Between(Between {
+        Expr::Between(between) if has_own_order(&between.expr, schema) => Expr::Between(Between {
             expr: boxed(between.expr),
             negated: between.negated,
             low: boxed(between.low),
             high: boxed(between.high),
         }),
-        Expr::InList(InList { expr, list, negated }) if of_interval(&expr, schema) => {
+        Expr::InList(InList { expr, list, negated }) if has_own_order(&expr, schema) => {
             let list = list.into_iter().map(|element| number(element, schema)).collect();
             let expr = boxed(expr);
             Expr::InList(InList { expr, list, negated })
@@ -82,7 +85,7 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
             expr,
             subquery,
             negated,
-        }) if of_interval(&expr, schema) => Expr::InSubquery(InSubquery {
+        }) if has_own_order(&expr, schema) => Expr::InSubquery(InSubquery {
             expr: boxed(expr),
             subquery: numbers_of(subquery)?,
             negated,
@@ -91,7 +94,7 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
             expr: Some(operand),
             when_then_expr,
             else_expr,
-        }) if of_interval(&operand, schema) => Expr::Case(Case {
+        }) if has_own_order(&operand, schema) => Expr::Case(Case {
             expr: Some(boxed(operand)),
             when_then_expr: when_then_expr
                 .into_iter()
@@ -101,7 +104,7 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
         }),
         Expr::ScalarFunction(call)
             if matches!(call.func.name(), "nullif" | "greatest" | "least")
-                && call.args.iter().any(|arg| of_interval(arg, schema)) =>
+                && call.args.iter().any(|arg| has_own_order(arg, schema)) =>
         {
             chosen(call, schema)?
         }
@@ -141,11 +144,13 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
         return refused(&format!("{} of more than {VALUES_MAX}", call.func.name()));
     }
     let as_number = |expr: &Expr| number(expr.clone(), schema);
-    let interval = |value| converted(value, &INTERVAL, schema);
+    let mut types = call.args.iter().filter_map(|value| value.get_type(schema).ok());
+    let ty = types.find(is_apart).unwrap_or(INTERVAL);
+    let value = |value| converted(value, &ty, schema);
     let values: Vec<Expr> = call
         .args
         .into_iter()
-        .map(interval)
+        .map(value)
         .collect::<DataFusionResult<_>>()?;
     let mut values = values.into_iter();
     let Some(mut result) = values.next() else {
@@ -155,7 +160,7 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
         let (one, other) = (as_number(&result), as_number(&value));
         result = match call.func.name() {
             "nullif" => {
-                let null = Expr::Literal(ScalarValue::IntervalMonthDayNano(None), None);
+                let null = Expr::Literal(ScalarValue::try_from(&ty)?, None);
                 when(one.eq(other), null).otherwise(result)?
             }
             "greatest" => when(value.clone().is_null().or(one.gt_eq(other)), result).otherwise(value)?,
@@ -167,7 +172,7 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
 
 /// Returns sort keys by numbers, and whether any is one of an interval.
 fn ordered(keys: Vec<SortKey>, schema: &DFSchema) -> (Vec<SortKey>, bool) {
-    let is_changed = keys.iter().any(|key| of_interval(&key.expr, schema));
+    let is_changed = keys.iter().any(|key| has_own_order(&key.expr, schema));
     let key = |key: SortKey| SortKey {
         expr: number(key.expr, schema),
         ..key
@@ -177,8 +182,8 @@ fn ordered(keys: Vec<SortKey>, schema: &DFSchema) -> (Vec<SortKey>, bool) {
 
 fn in_window(mut function: Box<WindowFunction>, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let params = &mut function.params;
-    let is_concerned = params.partition_by.iter().any(|expr| of_interval(expr, schema))
-        || params.order_by.iter().any(|key| of_interval(&key.expr, schema));
+    let is_concerned = params.partition_by.iter().any(|expr| has_own_order(expr, schema))
+        || params.order_by.iter().any(|key| has_own_order(&key.expr, schema));
     if !is_concerned {
         return Ok(Transformed::no(Expr::WindowFunction(function)));
     }
@@ -211,7 +216,7 @@ fn offset_by_number(bound: &mut WindowFrameBound) -> DataFusionResult<()> {
 fn in_aggregate(mut call: AggregateFunction, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let (order, mut is_changed) = ordered(std::mem::take(&mut call.params.order_by), schema);
     call.params.order_by = order;
-    if call.params.distinct && call.params.args.iter().any(|arg| of_interval(arg, schema)) {
+    if call.params.distinct && call.params.args.iter().any(|arg| has_own_order(arg, schema)) {
         match call.func.name() {
             "count" => {
                 let args = std::mem::take(&mut call.params.args).into_iter();
@@ -230,18 +235,23 @@ fn in_aggregate(mut call: AggregateFunction, schema: &DFSchema) -> DataFusionRes
 
 /// Lets a node sort, group and join by the numbers of intervals.
 pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
-    let has_intervals = |plan: &LogicalPlan| {
+    let has_any = |plan: &LogicalPlan| {
         let mut fields = plan.schema().fields().iter();
-        fields.any(|field| is_interval(field.data_type()))
+        fields.any(|field| is_apart(field.data_type()) || *field.data_type() == ArrowType::LargeUtf8)
     };
     match node {
         LogicalPlan::Sort(mut sort) => {
+            check_no_json(
+                sort.expr.iter().map(|key| &key.expr),
+                sort.input.schema(),
+                "ordering",
+            )?;
             let (expr, is_changed) = ordered(sort.expr, sort.input.schema());
             sort.expr = expr;
             Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), is_changed))
         }
         LogicalPlan::Aggregate(aggregate) => grouped(aggregate),
-        LogicalPlan::Distinct(Distinct::All(input)) if has_intervals(&input) => {
+        LogicalPlan::Distinct(Distinct::All(input)) if has_any(&input) => {
             let columns = input.schema().columns().into_iter().map(Expr::Column);
             grouped(Aggregate::try_new(input.clone(), columns.collect(), Vec::new())?)
         }
@@ -251,18 +261,39 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
     }
 }
 
+/// Fails with 42883 if values are JSON, which have no order and are not compared.
+fn check_no_json<'e>(
+    mut exprs: impl Iterator<Item = &'e Expr>,
+    schema: &DFSchema,
+    operator: &str,
+) -> DataFusionResult<()> {
+    if !exprs.any(|expr| expr.get_type(schema).is_ok_and(|ty| ty == ArrowType::LargeUtf8)) {
+        return Ok(());
+    }
+    let message = format!("could not identify an {operator} operator for type json");
+    let error = SqlError::statement("42883", message);
+    Err(DataFusionError::External(Box::new(match operator {
+        "ordering" => error.with_hint("Use an explicit ordering operator or modify the query."),
+        _ => error,
+    })))
+}
+
 fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
     let schema = aggregate.input.schema().clone();
-    let is_of_interval = |expr: &Expr| match expr {
+    check_no_json(aggregate.group_expr.iter(), &schema, "equality")?;
+    let is_key_apart = |expr: &Expr| match expr {
         Expr::GroupingSet(_) => false,
-        other => of_interval(other, &schema),
+        other => has_own_order(other, &schema),
     };
     if let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
-        && sets.distinct_expr().iter().any(|expr| of_interval(expr, &schema))
+        && sets
+            .distinct_expr()
+            .iter()
+            .any(|expr| has_own_order(expr, &schema))
     {
         return refused("GROUPING SETS over");
     }
-    if !aggregate.group_expr.iter().any(is_of_interval) {
+    if !aggregate.group_expr.iter().any(is_key_apart) {
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
     }
     let shown = aggregate.schema.clone();
@@ -272,7 +303,7 @@ fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
     // Where each shown column is found among those of the new aggregate.
     let mut places = Vec::with_capacity(groups + count);
     for (at, expr) in aggregate.group_expr.into_iter().enumerate() {
-        if !is_of_interval(&expr) {
+        if !is_key_apart(&expr) {
             keys.push(expr);
             places.push(at);
             continue;
@@ -298,7 +329,7 @@ fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
 
 fn first_of_each(distinct: DistinctOn) -> DataFusionResult<Transformed<LogicalPlan>> {
     let schema = distinct.input.schema().clone();
-    if !distinct.on_expr.iter().any(|expr| of_interval(expr, &schema)) {
+    if !distinct.on_expr.iter().any(|expr| has_own_order(expr, &schema)) {
         return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::On(distinct))));
     }
     let on = distinct.on_expr.into_iter().map(|expr| number(expr, &schema));
@@ -309,7 +340,7 @@ fn first_of_each(distinct: DistinctOn) -> DataFusionResult<Transformed<LogicalPl
 
 fn joined(join: Join) -> DataFusionResult<Transformed<LogicalPlan>> {
     let (left, right) = (join.left.schema().clone(), join.right.schema().clone());
-    if !join.on.iter().any(|(one, _)| of_interval(one, &left)) {
+    if !join.on.iter().any(|(one, _)| has_own_order(one, &left)) {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
     }
     let pairs = join.on.into_iter();

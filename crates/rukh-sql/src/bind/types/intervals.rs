@@ -12,11 +12,11 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use crate::bind::types::bound_operators;
+use crate::bind::types::{bound_operators, documents};
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
@@ -28,7 +28,7 @@ use rukh_functions::functions::times::interval_scale::{divided, multiplied};
 use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 
-/// Plans products and quotients of intervals.
+/// Plans operators whose operands DataFusion does not know together: of intervals, arrays, documents.
 #[derive(Debug)]
 pub(crate) struct Intervals;
 
@@ -39,6 +39,9 @@ impl ExprPlanner for Intervals {
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<RawBinaryExpr>> {
         let expr = bound_operators::typed(expr, schema)?;
+        if let Some(call) = documents::planned(&expr, schema) {
+            return Ok(PlannerResult::Planned(call));
+        }
         let of = |side: &Expr| side.get_type(schema).ok();
         let is_interval = |ty: &Option<ArrowType>| matches!(ty, Some(ArrowType::Interval(_)));
         let is_number =
@@ -125,6 +128,17 @@ impl ExprPlanner for Intervals {
             });
         };
         Ok(PlannerResult::Planned(function.call(arguments)))
+    }
+
+    fn plan_field_access(
+        &self,
+        expr: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> DataFusionResult<PlannerResult<RawFieldAccessExpr>> {
+        Ok(match documents::subscript(&expr, schema) {
+            Some(call) => PlannerResult::Planned(call),
+            None => PlannerResult::Original(expr),
+        })
     }
 }
 

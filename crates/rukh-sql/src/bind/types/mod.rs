@@ -9,6 +9,7 @@ pub(crate) mod cast_types;
 pub(crate) mod chosen_types;
 pub(crate) mod coercions;
 pub(crate) mod config;
+pub(crate) mod documents;
 pub(crate) mod expressions;
 pub(crate) mod in_lists;
 pub(crate) mod index_terms;

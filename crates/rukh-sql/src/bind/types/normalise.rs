@@ -21,8 +21,9 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field, IntervalMonthDa
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Case, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, Operator, lit};
-use rukh_keys::DataType;
+use rukh_keys::{DataType, Jsonb};
 
+use rukh_functions::casts::documents::document_cast;
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::read::read_cast;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
@@ -39,6 +40,8 @@ use rukh_functions::scalars::datum_of_scalar;
 use rukh_functions::signatures::overloaded::{INT4_DIGITS, INT8_DIGITS};
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{quoted, quoted_string};
+
+use crate::bind::types::documents;
 
 /// Returns an expression as SQL text.
 pub(crate) fn sql_text(expr: &Expr) -> String {
@@ -128,6 +131,9 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
                     None => binary_text(left, op, right),
                 };
             }
+            if let (Some(op), [left, right]) = (documents::operator_of(call.name()), call.args.as_slice()) {
+                return binary_text(left, op, right);
+            }
             match (call.name(), call.args.as_slice()) {
                 (EXTRACT, [Expr::Literal(..), _]) => return Some((extracted(expr)?, Tightest)),
                 (TIME_DIFFERENCE, [left, right]) => return binary_text(left, Operator::Minus, right),
@@ -140,6 +146,7 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             }
             let cast_to = number_cast(&call.func).or_else(|| time_cast(&call.func)).cloned();
             let cast_to = cast_to.or_else(|| read_cast(&call.func));
+            let cast_to = cast_to.or_else(|| document_cast(&call.func));
             if let (Some(to), [inner]) = (cast_to, call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", to, true));
             }
@@ -299,7 +306,10 @@ fn operator_binding(op: Operator) -> Option<Binding> {
         Plus | Minus => Binding::Sum,
         Multiply | Divide | Modulo => Binding::Product,
         BitwiseXor | StringConcat | RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch
-        | BitwiseAnd | BitwiseOr | BitwiseShiftLeft | BitwiseShiftRight => Binding::Other,
+        | BitwiseAnd | BitwiseOr | BitwiseShiftLeft | BitwiseShiftRight | Arrow | LongArrow | HashArrow
+        | HashLongArrow | HashMinus | AtArrow | ArrowAt | Question | QuestionAnd | QuestionPipe => {
+            Binding::Other
+        }
         _ => return None,
     })
 }
@@ -406,6 +416,19 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
             _ if arrow_type(&ty) == value.data_type() => (format!("CAST(NULL AS {ty})"), Binding::Tightest),
             _ => return None,
         });
+    }
+    let cast_of = |text: &str, ty: DataType| {
+        (
+            format!("CAST({} AS {ty})", quoted_string(text)),
+            Binding::Tightest,
+        )
+    };
+    match value {
+        ScalarValue::LargeBinary(Some(form)) => {
+            return Some(cast_of(&Jsonb::new(form).to_string(), DataType::Jsonb));
+        }
+        ScalarValue::LargeUtf8(Some(text)) => return Some(cast_of(text, DataType::Json)),
+        _ => {}
     }
     let (datum, ty) = datum_of_scalar(value)?;
     let exact = arrow_type(&ty) == value.data_type();

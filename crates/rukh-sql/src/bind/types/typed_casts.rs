@@ -8,6 +8,7 @@ use datafusion::functions::math;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
+use rukh_functions::casts::documents::cast_document;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::read::read_text;
 use rukh_functions::casts::table::{Kind, check_cast};
@@ -74,6 +75,13 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
     }
     if changes_nothing(&expr, &field, schema) {
         return Ok(Transformed::yes(*expr));
+    }
+    if let Some(document) = cast_document(&expr, to, schema) {
+        if !to.is_numeric() {
+            return Ok(Transformed::yes(document));
+        }
+        let cast = Cast::new_from_field(Box::new(document), field);
+        return Ok(Transformed::yes(typed(cast, schema)?.data));
     }
     let own = match to {
         to if is_text(to) => cast_to_text(&expr, schema),

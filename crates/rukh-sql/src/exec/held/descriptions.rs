@@ -16,8 +16,6 @@ pub struct Description {
     pub parameters: Vec<DataType>,
     /// Which of them are arrays of these types, as texts such as `{1,2}`: places in `parameters`.
     pub arrays: Vec<usize>,
-    /// Which of them are intervals, as texts in words: places in `parameters`.
-    pub intervals: Vec<usize>,
     /// Which of the arrays hold numbers of objects: places in `parameters`.
     pub oids: Vec<usize>,
     /// The columns of its rows; `None` if it gives no rows.

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
@@ -102,12 +102,15 @@ fn measures(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Measure>)> {
         let [argument] = call.expressions().try_into().ok()?;
         let is_plain = !call.is_distinct() && call.order_bys().is_empty();
         let position = || scan.position_of(input.column(&argument)?);
+        // Heads have bounds by stored values, whose order that of intervals is not.
+        let schema = aggregate.input().schema();
+        let is_ordered = !matches!(argument.data_type(&schema), Ok(DataType::Interval(_)) | Err(_));
         match call.fun().name() {
             _ if !is_plain => None,
             "count" if is_constant(&argument) => Some(Measure::Rows),
             "count" => position().map(Measure::Filled),
-            "min" => position().map(Measure::Least),
-            "max" => position().map(Measure::Greatest),
+            "min" if is_ordered => position().map(Measure::Least),
+            "max" if is_ordered => position().map(Measure::Greatest),
             _ => None,
         }
     });

@@ -61,6 +61,8 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Timestamp => 1114,
         Kind::TimestampTz => 1184,
         Kind::Interval => 1186,
+        Kind::Json => 114,
+        Kind::Jsonb => 3802,
         Kind::Uuid => 2950,
         Kind::Text => 25,
         Kind::Varchar => 1043,

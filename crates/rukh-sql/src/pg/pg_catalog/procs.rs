@@ -39,9 +39,13 @@ const HIDDEN: &[&str] = &[
     "array_with_places",
     "array_subscripts",
     "json_element",
-    "json_raw",
+    "json_member",
     "json_row",
+    "jsonb_order",
 ];
+
+/// What names end in that only spellings write, too.
+const HIDDEN_ENDINGS: [&str; 2] = ["_list", "_agg_of_text"];
 
 /// A function with one list of arguments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -256,7 +260,7 @@ fn overloads(
     let plain = name
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !plain || HIDDEN.contains(&name) {
+    if !plain || HIDDEN.contains(&name) || HIDDEN_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         return BTreeSet::new();
     }
     let volatility = letter(signature.volatility);
@@ -369,8 +373,10 @@ fn oid_of(ty: &ArrowType) -> Option<i64> {
         | ArrowType::Decimal64(..)
         | ArrowType::Decimal128(..)
         | ArrowType::Decimal256(..) => 1700,
-        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View => 25,
-        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => 17,
+        ArrowType::LargeUtf8 => 114,
+        ArrowType::LargeBinary => 3802,
+        ArrowType::Utf8 | ArrowType::Utf8View => 25,
+        ArrowType::Binary | ArrowType::BinaryView => 17,
         ArrowType::Date32 => 1082,
         ArrowType::Time32(_) | ArrowType::Time64(_) => 1083,
         ArrowType::Timestamp(_, None) => 1114,

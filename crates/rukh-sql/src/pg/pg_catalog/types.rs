@@ -45,6 +45,7 @@ const TYPES: &[Type] = &[
     ty(25, "text", "text", -1, "S", 1009),
     ty(26, "oid", "oid", 4, "N", 1028),
     ty(30, "oidvector", "oidvector", -1, "A", 1013),
+    ty(114, "json", "json", -1, "U", 199),
     ty(700, "float4", "real", 4, "N", 1021),
     ty(701, "float8", "double precision", 8, "N", 1022),
     ty(705, "unknown", "unknown", -2, "X", 0),
@@ -71,6 +72,7 @@ const TYPES: &[Type] = &[
     ty(5077, "anycompatible", "anycompatible", 4, "P", 0),
     ty(5078, "anycompatiblearray", "anycompatiblearray", -1, "P", 0),
     ty(2950, "uuid", "uuid", 16, "U", 2951),
+    ty(3802, "jsonb", "jsonb", -1, "U", 3807),
 ];
 
 /// Returns the number of the type of arrays of a type; 0 if there are none.

@@ -2,12 +2,13 @@
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType as ArrowType, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use rukh_keys::Datum;
 
 use super::rows_in::{Assembler, Columns, Import};
 use rukh_error::SqlError;
 use rukh_functions::scalars::assigned_datums;
+use rukh_functions::types::taken_type;
 
 /// Returns the file's columns to read, and the column of the table that each fills.
 pub(super) fn chosen(columns: &Columns, schema: &SchemaRef) -> Result<(Vec<usize>, Vec<usize>), SqlError> {
@@ -88,12 +89,11 @@ fn columns(
     Ok(columns)
 }
 
-/// Returns a dictionary-encoded column as plain values.
+/// Returns a column as plain values: not encoded by a dictionary, and with ends of 32 bits.
 fn plain(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
-    match array.data_type() {
-        ArrowType::Dictionary(_, values) => {
-            cast(array, values).map_err(|error| SqlError::internal(error.to_string()))
-        }
-        _ => Ok(array.clone()),
+    let ty = taken_type(array.data_type());
+    match ty == *array.data_type() {
+        true => Ok(array.clone()),
+        false => cast(array, &ty).map_err(|error| SqlError::internal(error.to_string())),
     }
 }

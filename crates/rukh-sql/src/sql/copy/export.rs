@@ -174,7 +174,7 @@ fn write_lines(
         write(&line)?;
         line.clear();
     }
-    while let Some(batch) = rows.shown_batch()? {
+    while let Some(batch) = rows.filled_batch()? {
         for row in rows_of_batch(&batch, &columns)? {
             lines.row(&row, &mut line);
             write(&line)?;
@@ -213,7 +213,7 @@ fn write_parquet(mut rows: Rows, file: File, path: &Path, task: &Task) -> Result
             path.display()
         ))
     };
-    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).map_err(failed)?;
+    let mut writer = ArrowWriter::try_new(file, rows.shown_schema(), None).map_err(failed)?;
     let mut count = 0;
     while let Some(batch) = rows.shown_batch()? {
         writer.write(&batch).map_err(failed)?;
@@ -241,9 +241,9 @@ fn write_arrow(
     let output = BufWriter::with_capacity(256 << 10, file);
     let mut writer = match format {
         CopyFormat::ArrowStream => {
-            ArrowOutput::Stream(StreamWriter::try_new(output, &rows.schema()).map_err(failed)?)
+            ArrowOutput::Stream(StreamWriter::try_new(output, &rows.shown_schema()).map_err(failed)?)
         }
-        _ => ArrowOutput::File(FileWriter::try_new(output, &rows.schema()).map_err(failed)?),
+        _ => ArrowOutput::File(FileWriter::try_new(output, &rows.shown_schema()).map_err(failed)?),
     };
     let mut count = 0;
     while let Some(batch) = rows.shown_batch()? {

@@ -30,7 +30,7 @@ use super::formats::csv::{ReadError, Record, Records};
 use super::formats::ipc;
 use crate::pg::show::{batch, booleans, texts};
 use rukh_error::SqlError;
-use rukh_functions::types::data_type_of;
+use rukh_functions::types::taken_data_type;
 
 /// Records that are looked at.
 const SAMPLE_ROWS: u64 = 100_000;
@@ -167,7 +167,7 @@ fn parquet_schema(input: File) -> Result<SchemaRef, String> {
 fn of_schema(schema: &SchemaRef) -> Vec<(String, DataType, bool)> {
     let fields = schema.fields().iter();
     fields
-        .map(|field| (field.name().clone(), data_type_of(field), field.is_nullable()))
+        .map(|field| (field.name().clone(), taken_data_type(field), field.is_nullable()))
         .collect()
 }
 

@@ -192,6 +192,8 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
     let text = ty.format_text(datum);
     match datum {
         Datum::Null => "null".to_string(),
+        // Between its tokens only: in strings they are escaped.
+        _ if matches!(ty, DataType::Json | DataType::Jsonb) => text.replace(['\n', '\r'], " "),
         Datum::Boolean(value) => value.to_string(),
         Datum::Int(_) => text,
         Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,

@@ -2,7 +2,7 @@
 //!
 //! The table is made before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::arrow::datatypes::Field;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::PUBLIC;
 use rukh_syntax::{ColumnDefinition, CreateTableStatement, Name, Statement, TableSource, quoted};
@@ -89,7 +89,6 @@ fn columns(
 /// Fails with 0A000 on a type that only results have.
 fn check_stored(field: &Field) -> Result<(), SqlError> {
     let what = match field.data_type() {
-        ArrowType::Interval(_) | ArrowType::Duration(_) => "an interval",
         ty if ty.is_nested() => "an array or a row",
         _ => return Ok(()),
     };

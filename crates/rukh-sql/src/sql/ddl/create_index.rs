@@ -164,8 +164,8 @@ fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> 
 
 /// Whether values of an Arrow type are kept whole by the type that an index gives them.
 fn holds(ty: &DataType, arrow: &ArrowType) -> bool {
-    let is_text = matches!(arrow, ArrowType::Utf8View | ArrowType::LargeUtf8);
-    let is_bytes = matches!(arrow, ArrowType::BinaryView | ArrowType::LargeBinary);
+    let is_text = matches!(arrow, ArrowType::Utf8View);
+    let is_bytes = matches!(arrow, ArrowType::BinaryView);
     arrow_type(ty) == *arrow || ty.is_text() && is_text || ty.is_bytes() && is_bytes
 }
 

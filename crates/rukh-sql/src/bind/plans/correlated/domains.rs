@@ -285,6 +285,9 @@ fn of_lateral(join: Join, domains: &mut usize) -> DataFusionResult<Transformed<L
     if outer.is_empty() || (becomes_join(inner, Kind::Value) && !is_volatile(inner)?) {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
     }
+    if join.join_type == JoinType::Inner && is_of_one_row(&body) && !is_volatile(&body)? {
+        return of_each_row(&join, &body, domains);
+    }
     let (left, number) = numbered(join.left.as_ref().clone(), std::iter::once(&body), domains)?;
     let Some((computed, outer)) = pushed(&body, &left, outer, number.as_ref(), domains)? else {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
@@ -294,6 +297,50 @@ fn of_lateral(join: Join, domains: &mut usize) -> DataFusionResult<Transformed<L
     let joined = joined_by(left, computed, outer, &keys, join.join_type, join.filter.clone())?;
     let plan = LogicalPlanBuilder::from(joined).project(shown)?.build()?;
     Ok(Transformed::yes(plan))
+}
+
+/// Whether a plan makes its rows of a single one without columns, each by itself: what functions in FROM give.
+fn is_of_one_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row && empty.schema.fields().is_empty(),
+        LogicalPlan::SubqueryAlias(alias) => is_of_one_row(&alias.input),
+        LogicalPlan::Projection(projection) => is_of_one_row(&projection.input),
+        LogicalPlan::Filter(filter) => is_of_one_row(&filter.input),
+        LogicalPlan::Unnest(unnest) => is_of_one_row(&unnest.input),
+        _ => false,
+    }
+}
+
+/// Makes `FROM t, unnest(t.a)` of each row of `t` as it comes, without a join: all columns of the row are its domain.
+fn of_each_row(
+    join: &Join,
+    body: &LogicalPlan,
+    domains: &mut usize,
+) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let outer = columns_of(&join.left);
+    let mut push = Push {
+        input: &join.left,
+        outer: &outer,
+        is_each_row: true,
+        domains,
+    };
+    let Some(computed) = push.down(body)? else {
+        return Ok(Transformed::no(LogicalPlan::Join(join.clone())));
+    };
+    let (columns, keys) = split_keys(&computed, outer.len());
+    let shown = keys.into_iter().chain(columns).zip(join.schema.iter());
+    let shown = shown.map(|(column, (relation, field))| {
+        match column.relation.as_ref() == relation && column.name == *field.name() {
+            true => Expr::Column(column),
+            false => Expr::Column(column).alias_qualified(relation.cloned(), field.name()),
+        }
+    });
+    let plan = LogicalPlanBuilder::from(computed).project(shown.collect::<Vec<Expr>>())?;
+    let plan = match &join.filter {
+        Some(filter) => plan.filter(filter.clone())?,
+        None => plan,
+    };
+    Ok(Transformed::yes(plan.build()?))
 }
 
 /// Joins by keys of which NULL is one.

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use rukh_keys::Datum;
+use rukh_keys::{DataType, Datum};
 use serde::de::IgnoredAny;
 
 use crate::sql::copy::errors::file_error;
@@ -71,7 +71,9 @@ fn row(
                 row[position] = Datum::Null;
                 continue;
             }
-            [b'"', ..] => serde_json::from_slice(value).map_err(invalid)?,
+            [b'"', ..] if !takes_documents(import, position) => {
+                serde_json::from_slice(value).map_err(invalid)?
+            }
             _ => std::str::from_utf8(value)
                 .map_err(|_| in_line(SqlError::statement("22021", "a line of JSON must be UTF-8")))?
                 .to_string(),
@@ -79,6 +81,13 @@ fn row(
         row[position] = datum(import, &text, position, number)?;
     }
     Ok(row)
+}
+
+fn takes_documents(import: &Import<'_>, position: usize) -> bool {
+    matches!(
+        import.columns.column(position).1,
+        DataType::Json | DataType::Jsonb
+    )
 }
 
 fn datum(import: &Import<'_>, text: &str, position: usize, line: u64) -> Result<Datum, SqlError> {

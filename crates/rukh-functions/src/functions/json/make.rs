@@ -1,4 +1,5 @@
-//! Values as JSON: `to_json`, `json_build_object`, `json_build_array`, and what `row_to_json` and `json_agg` are made of.
+//! Values as JSON and JSONB: `to_json`, `json_build_object`, `json_build_array`, and what `row_to_json`, `json_agg` and
+//! `json_object_agg` are made of.
 //!
 //! | SQL                                | JSON                                          |
 //! |------------------------------------|-----------------------------------------------|
@@ -6,18 +7,17 @@
 //! | numbers but NaN and infinity        | as they are                                   |
 //! | booleans                           | `true`, `false`                               |
 //! | timestamps                         | `"2024-01-02T03:04:05"`, with `+00:00` of a zone |
-//! | JSON of these functions            | as it is                                      |
+//! | JSON, JSONB                        | as it is                                      |
 //! | arrays, structures                 | `[1,2]`, `{"f":1}`                            |
 //! | all else                           | a string: its text                            |
 //!
-//! There is no type of columns for it: values are texts, whose type clients see as `json`.
+//! A function of JSONB makes the text, and its form of that.
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, LargeBinaryArray, LargeStringArray, StringArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
@@ -25,14 +25,11 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, Json, quote_json};
 
 use crate::scalars::datums_from_array;
-use crate::types::{WIRE_KEY, data_type_of, data_type_of_arrow, wire_oid};
+use crate::types::{data_type_of, data_type_of_arrow};
 use rukh_error::SqlError;
-
-/// Number of PostgreSQL's type `json`.
-const JSON_OID: u32 = 114;
 
 /// Makes an object of names and values in turn, without blanks: what `row_to_json` becomes.
 pub const ROW: &str = "json_row";
@@ -43,38 +40,50 @@ const OF_ROW: &str = "row_to_json";
 /// A value as JSON, NULL as `null`: what elements of `json_agg` become.
 pub const ELEMENT: &str = "json_element";
 
-/// A text that is JSON already.
-pub const RAW: &str = "json_raw";
+/// A name and a value as a member of an object: what elements of `json_object_agg` become.
+pub const MEMBER: &str = "json_member";
 
-/// Functions that give JSON.
-pub const OF_JSON: [&str; 6] = [
-    "json_build_object",
-    "json_build_array",
-    ROW,
-    "to_json",
-    OF_ROW,
-    RAW,
+/// Aggregates that are spelled as texts put together, and what makes a document of the text.
+pub const AGGREGATES: [(&str, &str); 4] = [
+    ("json_agg", "json_agg_of_text"),
+    ("jsonb_agg", "jsonb_agg_of_text"),
+    ("json_object_agg", "json_object_agg_of_text"),
+    ("jsonb_object_agg", "jsonb_object_agg_of_text"),
 ];
 
 /// Returns the functions.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    use Kind::{Array, Element, Object, Raw, Row, Single};
-    [Object, Array, Row, Single, Element, Raw]
-        .into_iter()
-        .map(|kind| {
-            let any_number = vec![TypeSignature::VariadicAny, TypeSignature::Nullary];
-            let signature = match kind {
-                Object | Array | Row => Signature::one_of(any_number, Volatility::Immutable),
-                Single | Element => Signature::any(1, Volatility::Immutable),
-                // A constant in its place would not show its type.
-                Raw => Signature::any(1, Volatility::Volatile),
-            };
-            let function = ScalarUDF::from(ToJson { kind, signature });
-            Arc::new(match kind {
-                Single => function.with_aliases([OF_ROW]),
-                _ => function,
-            })
+    use Kind::{Array, Element, Member, Object, Raw, Row, Single};
+    let of = |kind: Kind, name: &'static str| {
+        let any_number = vec![TypeSignature::VariadicAny, TypeSignature::Nullary];
+        let signature = match kind {
+            Object | Array | Row => Signature::one_of(any_number, Volatility::Immutable),
+            Member => Signature::any(2, Volatility::Immutable),
+            Single | Element | Raw => Signature::any(1, Volatility::Immutable),
+        };
+        let function = ScalarUDF::from(ToJson {
+            kind,
+            name,
+            signature,
+        });
+        Arc::new(match name {
+            "to_json" => function.with_aliases([OF_ROW, "array_to_json"]),
+            _ => function,
         })
+    };
+    let all = [
+        (Object, "json_build_object"),
+        (Object, "jsonb_build_object"),
+        (Array, "json_build_array"),
+        (Array, "jsonb_build_array"),
+        (Single, "to_json"),
+        (Single, "to_jsonb"),
+        (Row, ROW),
+        (Element, ELEMENT),
+        (Member, MEMBER),
+    ];
+    let raw = AGGREGATES.map(|(_, name)| (Raw, name));
+    all.into_iter().chain(raw).map(move |(kind, name)| of(kind, name))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,25 +93,20 @@ enum Kind {
     Row,
     Single,
     Element,
+    Member,
     Raw,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ToJson {
     kind: Kind,
+    name: &'static str,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for ToJson {
     fn name(&self) -> &str {
-        match self.kind {
-            Kind::Object => "json_build_object",
-            Kind::Array => "json_build_array",
-            Kind::Row => ROW,
-            Kind::Single => "to_json",
-            Kind::Element => ELEMENT,
-            Kind::Raw => RAW,
-        }
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -110,7 +114,12 @@ impl ScalarUDFImpl for ToJson {
     }
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Utf8)
+        Ok(match self.kind {
+            // They are put together as texts.
+            Kind::Element | Kind::Member => ArrowType::Utf8,
+            _ if self.name.contains("jsonb") => ArrowType::LargeBinary,
+            _ => ArrowType::LargeUtf8,
+        })
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
@@ -120,10 +129,7 @@ impl ScalarUDFImpl for ToJson {
             let error = SqlError::statement("22023", message);
             return Err(DataFusionError::External(Box::new(error)));
         }
-        let metadata = HashMap::from([(WIRE_KEY.to_string(), JSON_OID.to_string())]);
-        Ok(Arc::new(
-            Field::new(self.name(), ArrowType::Utf8, true).with_metadata(metadata),
-        ))
+        Ok(Arc::new(Field::new(self.name(), self.return_type(&[])?, true)))
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
@@ -140,8 +146,17 @@ impl ScalarUDFImpl for ToJson {
             })
             .collect::<DataFusionResult<_>>()?;
         let made = (0..rows).map(|at| self.row(&columns, at));
-        let made: StringArray = made.collect::<Result<_, _>>().map_err(external)?;
-        let made: ArrayRef = Arc::new(made);
+        let made: Vec<Option<String>> = made.collect::<Result<_, _>>().map_err(external)?;
+        let made: ArrayRef = match self.return_type(&[])? {
+            ArrowType::Utf8 => Arc::new(StringArray::from(made)),
+            ArrowType::LargeUtf8 => Arc::new(LargeStringArray::from(made)),
+            _ => {
+                let form = |text: Option<String>| text.map(|text| Json::parse(&text)?.to_jsonb()).transpose();
+                let forms = made.into_iter().map(form).collect::<Result<Vec<_>, _>>();
+                let forms = forms.map_err(|error| external(error.into()))?;
+                Arc::new(forms.into_iter().collect::<LargeBinaryArray>())
+            }
+        };
         Ok(match one {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?),
             false => ColumnarValue::Array(made),
@@ -157,8 +172,11 @@ struct Column {
 
 impl ToJson {
     fn texts(&self, array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
-        match self.kind {
-            Kind::Raw => json_of(array, &of_json(array.data_type())),
+        match array.as_string_opt::<i32>() {
+            Some(texts) if self.kind == Kind::Raw => Ok(texts
+                .iter()
+                .map(|text| text.unwrap_or("null").to_string())
+                .collect()),
             _ => json_of(array, field),
         }
     }
@@ -170,6 +188,12 @@ impl ToJson {
         Ok(Some(match (self.kind, columns) {
             (Kind::Single | Kind::Raw, [column]) if column.nulls[at] => return Ok(None),
             (Kind::Single | Kind::Raw | Kind::Element, [column]) => text(column),
+            (Kind::Member, [name, value]) => {
+                if name.nulls[at] {
+                    return Err(SqlError::statement("22004", "field name must not be null"));
+                }
+                format!("{} : {}", quoted(text(name)), text(value))
+            }
             (Kind::Array, columns) => {
                 let elements: Vec<String> = columns.iter().map(text).collect();
                 format!("[{}]", elements.join(", "))
@@ -187,12 +211,7 @@ impl ToJson {
                         let hint = "Object keys should be text.";
                         return Err(SqlError::statement("22023", message).with_hint(hint));
                     }
-                    let name = text(&pair[0]);
-                    let name = if name.starts_with('"') {
-                        name
-                    } else {
-                        string(&name)
-                    };
+                    let name = quoted(text(&pair[0]));
                     pairs.push(format!("{name}{colon}{}", text(&pair[1])));
                 }
                 format!("{{{}}}", pairs.join(comma))
@@ -212,10 +231,12 @@ fn nulls_of(array: &ArrayRef) -> Vec<bool> {
     (0..array.len()).map(is_null).collect()
 }
 
-/// A field whose values are JSON already.
-fn of_json(ty: &ArrowType) -> Field {
-    let metadata = HashMap::from([(WIRE_KEY.to_string(), JSON_OID.to_string())]);
-    Field::new("", ty.clone(), true).with_metadata(metadata)
+/// Returns the name of a member: a string, or what any other value is as a text.
+fn quoted(name: String) -> String {
+    match name.starts_with('"') {
+        true => name,
+        false => string(&name),
+    }
 }
 
 /// Returns each value of an array as JSON.
@@ -249,9 +270,8 @@ fn json_of(array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
                 DataType::Varchar(None) => data_type_of(field),
                 ty => ty,
             };
-            let is_json = wire_oid(field) == Some(JSON_OID);
             let datums = datums_from_array(array, &ty)?;
-            datums.iter().map(|datum| scalar(datum, &ty, is_json)).collect()
+            datums.iter().map(|datum| scalar(datum, &ty)).collect()
         }
     };
     let all = texts.into_iter().zip(nulls_of(array));
@@ -260,12 +280,12 @@ fn json_of(array: &ArrayRef, field: &Field) -> Result<Vec<String>, SqlError> {
         .collect())
 }
 
-fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
+fn scalar(datum: &Datum, ty: &DataType) -> String {
     let text = ty.format_text(datum);
     match datum {
         Datum::Null => "null".to_string(),
         Datum::Boolean(value) => value.to_string(),
-        Datum::Text(text) if is_json => text.clone(),
+        _ if matches!(ty, DataType::Json | DataType::Jsonb) => text,
         Datum::Timestamp(_) => {
             let mut iso = text.replacen(' ', "T", 1);
             if *ty == DataType::TIMESTAMP_TZ && iso.ends_with("+00") {
@@ -282,20 +302,8 @@ fn scalar(datum: &Datum, ty: &DataType, is_json: bool) -> String {
 
 /// Returns a text as a string of JSON.
 fn string(text: &str) -> String {
-    let mut json = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\t' => json.push_str("\\t"),
-            '\r' => json.push_str("\\r"),
-            '\u{8}' => json.push_str("\\b"),
-            '\u{c}' => json.push_str("\\f"),
-            control if control < ' ' => json.push_str(&format!("\\u{:04x}", control as u32)),
-            other => json.push(other),
-        }
-    }
-    json.push('"');
+    let mut json = String::with_capacity(text.len().saturating_add(2));
+    // Writing into a String does not fail.
+    let _ = quote_json(text, &mut json);
     json
 }

@@ -1,0 +1,231 @@
+//! Documents made of others: `||`, `-`, `#-`, `jsonb_set`, `jsonb_insert`, `jsonb_strip_nulls`.
+//!
+//! They work on the tree of a document. Errors and corner cases are PostgreSQL's.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use datafusion::common::ScalarValue;
+use rukh_error::SqlError;
+use rukh_keys::{Json, Jsonb, json_elements, json_members};
+
+use super::ask::without_nulls;
+use super::values::{document, text, texts, wrong_kind};
+use crate::functions::common::row_values::{Compute, integer};
+
+pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
+    ("jsonb_concat", |values| {
+        form(joined(
+            document(values, 0)?.to_json(),
+            document(values, 1)?.to_json(),
+        ))
+    }),
+    ("jsonb_delete", delete),
+    ("jsonb_delete_path", |values| {
+        let (document, path) = (document(values, 0)?, texts(values, 1)?);
+        if document.is_scalar() {
+            return Err(wrong_kind("cannot delete path in scalar"));
+        }
+        change(document, &path, &Change::Delete)
+    }),
+    ("jsonb_set", |values| {
+        let (document, path) = (document(values, 0)?, texts(values, 1)?);
+        if document.is_scalar() {
+            return Err(wrong_kind("cannot set path in scalar"));
+        }
+        let creates = flag(values, 3).unwrap_or(true);
+        // Nothing is created in what is empty.
+        if document.is_empty() && !creates {
+            return form(document.to_json());
+        }
+        let value = super::values::document(values, 2)?.to_json();
+        change(document, &path, &Change::Set { value, creates })
+    }),
+    ("jsonb_insert", |values| {
+        let (document, path) = (document(values, 0)?, texts(values, 1)?);
+        if document.is_scalar() {
+            return Err(wrong_kind("cannot set path in scalar"));
+        }
+        let value = super::values::document(values, 2)?.to_json();
+        let after = flag(values, 3).unwrap_or(false);
+        change(document, &path, &Change::Insert { value, after })
+    }),
+    ("jsonb_strip_nulls", |values| {
+        form(without_nulls(document(values, 0)?.to_json()))
+    }),
+    ("json_strip_nulls", |values| {
+        let written = text(values, 0)?;
+        Ok(ScalarValue::LargeUtf8(Some(written_without_nulls(
+            written.trim(),
+        )?)))
+    }),
+];
+
+fn form(json: Json) -> Result<ScalarValue, SqlError> {
+    Ok(ScalarValue::LargeBinary(Some(json.to_jsonb()?)))
+}
+
+fn flag(values: &[ScalarValue], at: usize) -> Option<bool> {
+    match values.get(at) {
+        Some(ScalarValue::Boolean(value)) => *value,
+        _ => None,
+    }
+}
+
+/// `||`: objects and arrays are joined; anything else beside an array is an element of it.
+fn joined(one: Json, other: Json) -> Json {
+    match (one, other) {
+        (Json::Object(mut members), Json::Object(more)) => {
+            members.extend(more);
+            Json::Object(members)
+        }
+        (one, other) => {
+            let elements = |json| match json {
+                Json::Array(elements) => elements,
+                other => vec![other],
+            };
+            let mut all = elements(one);
+            all.extend(elements(other));
+            Json::Array(all)
+        }
+    }
+}
+
+/// `-` of a name, of names, of a number.
+fn delete(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let document = document(values, 0)?;
+    if document.is_scalar() {
+        return Err(wrong_kind("cannot delete from scalar"));
+    }
+    let json = document.to_json();
+    if let Some(ScalarValue::Int32(_)) = values.get(1) {
+        return match json {
+            Json::Array(mut elements) => {
+                if let Some(at) = place(integer(values, 1)?, elements.len()) {
+                    elements.remove(at);
+                }
+                form(Json::Array(elements))
+            }
+            _ => Err(wrong_kind("cannot delete from object using integer index")),
+        };
+    }
+    let names: Vec<Option<String>> = match values.get(1) {
+        Some(ScalarValue::List(_)) => texts(values, 1)?,
+        _ => vec![Some(text(values, 1)?.to_string())],
+    };
+    let is_named = |name: &str| names.iter().flatten().any(|given| given == name);
+    form(match json {
+        Json::Object(members) => {
+            Json::Object(members.into_iter().filter(|(name, _)| !is_named(name)).collect())
+        }
+        Json::Array(elements) => {
+            let keeps = |element: &Json| !matches!(element, Json::Text(text) if is_named(text));
+            Json::Array(elements.into_iter().filter(keeps).collect())
+        }
+        scalar => scalar,
+    })
+}
+
+/// Returns the place of an element that is counted from the end if its number is negative.
+fn place(number: i64, length: usize) -> Option<usize> {
+    let at = match usize::try_from(number) {
+        Ok(at) => at,
+        Err(_) => length.checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?,
+    };
+    (at < length).then_some(at)
+}
+
+/// What happens at the end of a path.
+enum Change {
+    Delete,
+    Set { value: Json, creates: bool },
+    Insert { value: Json, after: bool },
+}
+
+fn change(document: Jsonb<'_>, path: &[Option<String>], change: &Change) -> Result<ScalarValue, SqlError> {
+    let mut json = document.to_json();
+    if !path.is_empty() {
+        at_path(&mut json, path, 0, change)?;
+    }
+    form(json)
+}
+
+fn at_path(json: &mut Json, path: &[Option<String>], level: usize, change: &Change) -> Result<(), SqlError> {
+    let position = level.saturating_add(1);
+    let Some(step) = &path[level] else {
+        let message = format!("path element at position {position} is null");
+        return Err(SqlError::statement("22004", message));
+    };
+    let is_last = position == path.len();
+    match json {
+        Json::Object(members) => {
+            let at = members.iter().position(|(name, _)| name == step);
+            match (at, is_last, change) {
+                (Some(at), false, _) => return at_path(&mut members[at].1, path, position, change),
+                (Some(at), true, Change::Delete) => {
+                    members.remove(at);
+                }
+                (Some(at), true, Change::Set { value, .. }) => members[at].1 = value.clone(),
+                (Some(_), true, Change::Insert { .. }) => {
+                    return Err(wrong_kind("cannot replace existing key")
+                        .with_hint("Try using the function jsonb_set to replace key value."));
+                }
+                (None, true, Change::Set { value, creates: true } | Change::Insert { value, .. }) => {
+                    members.push((step.clone(), value.clone()));
+                }
+                (None, ..) => {}
+            }
+        }
+        Json::Array(elements) => {
+            let number: i32 = step.trim().parse().map_err(|_| {
+                let message = format!("path element at position {position} is not an integer: \"{step}\"");
+                SqlError::statement("22P02", message)
+            })?;
+            let at = place(number.into(), elements.len());
+            match (at, is_last, change) {
+                (Some(at), false, _) => return at_path(&mut elements[at], path, position, change),
+                (Some(at), true, Change::Delete) => {
+                    elements.remove(at);
+                }
+                (Some(at), true, Change::Set { value, .. }) => elements[at] = value.clone(),
+                (Some(at), true, Change::Insert { value, after }) => {
+                    elements.insert(at.saturating_add(usize::from(*after)), value.clone());
+                }
+                // Beyond an end it becomes the first or the last.
+                (None, true, Change::Set { value, creates: true } | Change::Insert { value, .. }) => {
+                    let at = if number < 0 { 0 } else { elements.len() };
+                    elements.insert(at, value.clone());
+                }
+                (None, ..) => {}
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Returns a JSON without the members that are null, and without blanks.
+fn written_without_nulls(written: &str) -> Result<String, SqlError> {
+    if let Some(members) = json_members(written)? {
+        let members = members.into_iter().filter(|(_, value)| *value != "null");
+        let members = members.map(|(name, value)| {
+            let mut member = String::new();
+            // Writing into a String does not fail.
+            let _ = rukh_keys::quote_json(&name, &mut member);
+            Ok(format!("{member}:{}", written_without_nulls(value)?))
+        });
+        return Ok(format!(
+            "{{{}}}",
+            members.collect::<Result<Vec<_>, SqlError>>()?.join(",")
+        ));
+    }
+    match json_elements(written)? {
+        Some(elements) => {
+            let elements = elements.into_iter().map(written_without_nulls);
+            Ok(format!(
+                "[{}]",
+                elements.collect::<Result<Vec<_>, SqlError>>()?.join(",")
+            ))
+        }
+        None => Ok(written.to_string()),
+    }
+}

@@ -1,0 +1,18 @@
+//! Functions and operators of JSON and JSONB.
+//!
+//! | file     | has                                                                              |
+//! |----------|----------------------------------------------------------------------------------|
+//! | `access` | `->`, `->>`, `#>`, `#>>`: vectorised, they read the member alone                   |
+//! | `ask`    | `@>`, `?`, `jsonb_typeof`, `jsonb_array_length`, `jsonb_pretty`, … by row          |
+//! | `change` | `||`, `-`, `#-`, `jsonb_set`, `jsonb_insert`, `jsonb_strip_nulls`, by row           |
+//! | `expand` | the arrays that `jsonb_each`, `jsonb_array_elements` and their kin take apart       |
+//! | `make`   | values as documents: `to_jsonb`, `json_build_object`, …                            |
+//! | `order`  | the bytes by which documents compare                                             |
+
+pub mod access;
+pub mod ask;
+pub mod change;
+pub mod expand;
+pub mod make;
+pub mod order;
+mod values;

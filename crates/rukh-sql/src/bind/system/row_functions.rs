@@ -1,0 +1,358 @@
+//! Functions in FROM that give the parts of an array or a document as rows, and WITH ORDINALITY.
+//!
+//! | written                                     | becomes                                                             |
+//! |---------------------------------------------|---------------------------------------------------------------------|
+//! | `jsonb_array_elements(x) e`                 | `UNNEST(jsonb_array_elements_list(x)) e (value)`                     |
+//! | `e` beside it                               | `e.value`                                                           |
+//! | `jsonb_each(x) e`                           | `LATERAL (SELECT unnest(…) AS key, unnest(…) AS value) e`            |
+//! | `unnest(x, y) WITH ORDINALITY u (a, b, n)`  | `LATERAL (SELECT unnest(x), unnest(y), unnest(generate_series(1, …))) u (a, b, n)` |
+//! | `jsonb_to_recordset(x) r (a int, b text)`   | `LATERAL (SELECT (value ->> 'a')::int, value ->> 'b' FROM UNNEST(…) d (value)) r (a, b)` |
+//!
+//! The number of a row is at most the length of the longest array.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use rukh_functions::functions::json::expand::list_of;
+use rukh_syntax::sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
+    Value, VisitorMut,
+};
+
+use rukh_syntax::make::{binary, call, cast, nested, select_from};
+use rukh_syntax::{HIDDEN, WalkMut, folded};
+
+/// The number of a row.
+const ORDINALITY: &str = "ordinality";
+
+/// A function in FROM: its name, its arguments, whether its rows are numbered.
+struct Called<'f> {
+    name: String,
+    arguments: Vec<Expr>,
+    alias: Option<&'f TableAlias>,
+    is_numbered: bool,
+}
+
+impl<'f> Called<'f> {
+    fn of(factor: &'f TableFactor) -> Option<Called<'f>> {
+        match factor {
+            TableFactor::Table {
+                name,
+                args: Some(arguments),
+                alias,
+                with_ordinality,
+                ..
+            } => Some(Called {
+                name: name_of(name)?,
+                arguments: values(&arguments.args)?,
+                alias: alias.as_ref(),
+                is_numbered: *with_ordinality,
+            }),
+            TableFactor::Function {
+                name, args, alias, ..
+            } => Some(Called {
+                name: name_of(name)?,
+                arguments: values(args)?,
+                alias: alias.as_ref(),
+                is_numbered: false,
+            }),
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_ordinality,
+                with_offset: false,
+                ..
+            } => Some(Called {
+                name: "unnest".to_string(),
+                arguments: array_exprs.clone(),
+                alias: alias.as_ref(),
+                is_numbered: *with_ordinality,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the columns, each with the array of its values; `None` of functions that are none of these.
+    fn columns(&self) -> Option<Vec<(String, Expr)>> {
+        if let Some(columns) = expanded(&self.name) {
+            let [document] = self.arguments.as_slice() else {
+                return None;
+            };
+            let document = as_document(document, &self.name);
+            let column =
+                |(column, function): (String, String)| (column, call(&function, vec![document.clone()]));
+            return Some(columns.into_iter().map(column).collect());
+        }
+        // Names are shown up to what is hidden.
+        let named = |(at, array): (usize, Expr)| match at {
+            0 => ("unnest".to_string(), array),
+            at => (format!("unnest{HIDDEN}{at}"), array),
+        };
+        match self.name.as_str() {
+            "unnest" if self.is_numbered => {
+                Some(self.arguments.iter().cloned().enumerate().map(named).collect())
+            }
+            "generate_series" if self.is_numbered => {
+                let array = call("generate_series", self.arguments.clone());
+                Some(vec![(self.name.clone(), array)])
+            }
+            _ => None,
+        }
+    }
+}
+
+fn name_of(name: &ObjectName) -> Option<String> {
+    Some(folded(name.0.last()?.as_ident()?))
+}
+
+fn values(arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+        _ => None,
+    };
+    arguments.iter().map(value).collect()
+}
+
+/// Returns the columns of a function that expands a document, and for each the function of its array.
+fn expanded(name: &str) -> Option<Vec<(String, String)>> {
+    let column = |column: &str, function: &str| (column.to_string(), list_of(function));
+    Some(match name {
+        "json_array_elements"
+        | "jsonb_array_elements"
+        | "json_array_elements_text"
+        | "jsonb_array_elements_text" => {
+            vec![column("value", name)]
+        }
+        "json_object_keys" | "jsonb_object_keys" => vec![column(name, name)],
+        "json_each" | "jsonb_each" | "json_each_text" | "jsonb_each_text" => {
+            vec![column("key", &format!("{name}_keys")), column("value", name)]
+        }
+        _ => return None,
+    })
+}
+
+/// Reads a literal as the document that a function takes.
+fn as_document(expr: &Expr, function: &str) -> Expr {
+    let ty = match function.starts_with("jsonb") {
+        true => DataType::JSONB,
+        false => DataType::JSON,
+    };
+    match expr {
+        Expr::Value(_) => cast(expr.clone(), ty),
+        _ => expr.clone(),
+    }
+}
+
+/// Returns the function that gives the rows of another one, which has one column, as an array.
+pub(super) fn list_of_rows(function: &Function) -> Option<Expr> {
+    let name = name_of(&function.name)?;
+    let columns = expanded(&name)?;
+    let ([(_, list)], FunctionArguments::List(arguments)) = (columns.as_slice(), &function.args) else {
+        return None;
+    };
+    let arguments = values(&arguments.args)?;
+    Some(call(
+        list,
+        arguments
+            .iter()
+            .map(|document| as_document(document, &name))
+            .collect(),
+    ))
+}
+
+/// Spells out a function in FROM.
+pub(super) fn spell_out(factor: &mut TableFactor) {
+    let spelled = match Called::of(factor) {
+        Some(called) => records(&called).or_else(|| rows(&called)),
+        None => None,
+    };
+    if let Some(spelled) = spelled {
+        *factor = spelled;
+    }
+}
+
+fn rows(called: &Called<'_>) -> Option<TableFactor> {
+    let mut columns = called.columns()?;
+    let is_of_document = columns.iter().any(|(name, _)| name == "value");
+    // The column of a function without named ones has the name of the alias.
+    if let (false, [(name, _)], Some(alias)) = (is_of_document, columns.as_mut_slice(), called.alias) {
+        *name = folded(&alias.name);
+    }
+    if called.is_numbered {
+        let lengths = columns
+            .iter()
+            .map(|(_, array)| call("cardinality", vec![array.clone()]));
+        let mut lengths: Vec<Expr> = lengths.collect();
+        let longest = match lengths.len() {
+            1 => lengths.remove(0),
+            _ => call("greatest", lengths),
+        };
+        let one = Expr::Value(Value::Number("1".to_string(), false).into());
+        columns.push((
+            ORDINALITY.to_string(),
+            call("generate_series", vec![one, longest]),
+        ));
+    }
+    let alias = alias(called, columns.iter().map(|(name, _)| name.as_str()));
+    if let [(_, array)] = columns.as_slice() {
+        return Some(TableFactor::UNNEST {
+            alias: Some(alias),
+            array_exprs: vec![array.clone()],
+            with_offset: false,
+            with_offset_alias: None,
+            with_ordinality: false,
+        });
+    }
+    let items = columns
+        .into_iter()
+        .map(|(name, array)| SelectItem::ExprWithAlias {
+            expr: call("unnest", vec![array]),
+            alias: Ident::with_quote('"', name),
+        });
+    Some(lateral(select_from(items.collect(), Vec::new(), None), alias))
+}
+
+fn lateral(query: Query, alias: TableAlias) -> TableFactor {
+    TableFactor::Derived {
+        lateral: true,
+        subquery: Box::new(query),
+        alias: Some(alias),
+        sample: None,
+    }
+}
+
+/// Returns the alias with the names of all columns: those that it gives, then those of the function.
+fn alias<'n>(called: &Called<'_>, names: impl Iterator<Item = &'n str>) -> TableAlias {
+    let given = called.alias.map_or(&[][..], |alias| alias.columns.as_slice());
+    let name = called.alias.map(|alias| alias.name.clone());
+    let columns = names.enumerate().map(|(at, name)| TableAliasColumnDef {
+        name: given
+            .get(at)
+            .map_or_else(|| Ident::with_quote('"', name), |column| column.name.clone()),
+        data_type: None,
+    });
+    TableAlias {
+        explicit: true,
+        name: name.unwrap_or_else(|| Ident::new(called.name.clone())),
+        columns: columns.collect(),
+        at: None,
+    }
+}
+
+/// `jsonb_to_record` and its kin: each column is a member, cast to the type that the alias gives it.
+fn records(called: &Called<'_>) -> Option<TableFactor> {
+    let is_set = match called.name.as_str() {
+        "json_to_record" | "jsonb_to_record" => false,
+        "json_to_recordset" | "jsonb_to_recordset" => true,
+        _ => return None,
+    };
+    let ([document], Some(given)) = (called.arguments.as_slice(), called.alias) else {
+        return None;
+    };
+    let document = as_document(document, &called.name);
+    let row = Ident::with_quote('"', format!("row{HIDDEN}"));
+    let source = match is_set {
+        true => Expr::Identifier(row.clone()),
+        false => nested(document.clone()),
+    };
+    let item = |column: &TableAliasColumnDef| {
+        let ty = column.data_type.clone()?;
+        let name = Expr::Value(Value::SingleQuotedString(folded(&column.name)).into());
+        let is_document = matches!(ty, DataType::JSON | DataType::JSONB);
+        let op = if is_document {
+            BinaryOperator::Arrow
+        } else {
+            BinaryOperator::LongArrow
+        };
+        Some(SelectItem::ExprWithAlias {
+            expr: cast(nested(binary(&source, op, &name)), ty),
+            alias: column.name.clone(),
+        })
+    };
+    let items = given
+        .columns
+        .iter()
+        .map(item)
+        .collect::<Option<Vec<SelectItem>>>()?;
+    let from = match is_set {
+        true => {
+            let elements = list_of(&called.name.replace("to_recordset", "array_elements"));
+            vec![TableWithJoins {
+                relation: TableFactor::UNNEST {
+                    alias: Some(TableAlias {
+                        explicit: true,
+                        name: row.clone(),
+                        columns: vec![TableAliasColumnDef {
+                            name: row,
+                            data_type: None,
+                        }],
+                        at: None,
+                    }),
+                    array_exprs: vec![call(&elements, vec![document])],
+                    with_offset: false,
+                    with_offset_alias: None,
+                    with_ordinality: false,
+                },
+                joins: Vec::new(),
+            }]
+        }
+        false => Vec::new(),
+    };
+    let names: Vec<String> = given.columns.iter().map(|column| folded(&column.name)).collect();
+    let alias = alias(called, names.iter().map(String::as_str));
+    Some(lateral(select_from(items, from, None), alias))
+}
+
+/// Has the alias of a function whose only column is `value` stand for that column, as a row of one value does.
+pub(super) fn values_by_alias(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return;
+    };
+    let factors = select.from.iter().flat_map(|table| {
+        std::iter::once(&table.relation).chain(table.joins.iter().map(|join| &join.relation))
+    });
+    let aliases: Vec<String> = factors.filter_map(value_alias).collect();
+    if aliases.is_empty() {
+        return;
+    }
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return;
+    };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(Expr::Identifier(name)) = item
+            && aliases.contains(&folded(name))
+        {
+            *item = SelectItem::ExprWithAlias {
+                expr: Expr::Identifier(name.clone()),
+                alias: name.clone(),
+            };
+        }
+    }
+    let ControlFlow::Continue(()) = query.walk_mut(&mut ByAlias { aliases });
+}
+
+/// Returns the alias of a function whose only column is `value`.
+fn value_alias(factor: &TableFactor) -> Option<String> {
+    let called = Called::of(factor)?;
+    let columns = expanded(&called.name)?;
+    let alias = called.alias.filter(|alias| alias.columns.is_empty())?;
+    matches!(columns.as_slice(), [(name, _)] if name == "value").then(|| folded(&alias.name))
+}
+
+struct ByAlias {
+    aliases: Vec<String>,
+}
+
+impl VisitorMut for ByAlias {
+    type Break = Infallible;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::Identifier(name) = expr
+            && self.aliases.contains(&folded(name))
+        {
+            *expr = Expr::CompoundIdentifier(vec![name.clone(), Ident::new("value")]);
+        }
+        ControlFlow::Continue(())
+    }
+}
