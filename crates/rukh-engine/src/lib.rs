@@ -44,7 +44,7 @@
 //! | `forms`    | what the bytes are, and what follows from a row alone       | `row`, `entry`, `codec`, `maintain`, `docs/row-format.md` |
 //! | `columnar` | how columnar indexes and tables are stored and read         | `block`, `scan`, `docs/columnar-format.md` |
 //! | `reading`  | what is alive of one moment, and how rows are read          | `lifetime`, `snapshot`, `scan`, `lookup`, `groups`, `merged` |
-//! | `state`    | what all that is open shares                                | `shared`, `commits`, `row_locks`, `group`, `builds` |
+//! | `state`    | what all that is open shares                                | `shared`, `commits`, `row_locks`, `advisory`, `group`, `builds` |
 //! | `folding`  | how changes beside blocks become blocks                     | `repack`, `paying`                         |
 //! | `writing`  | how a statement becomes a batch, and several are one        | `write`, `pending`, `existing`, `unique`, `stage`, `transaction` |
 //! | `building` | work over whole tables that goes past the batch             | `load`, `build`, `backfill`, `catch_up`, `erase` |
@@ -97,6 +97,7 @@ pub use reading::merged::MergePart;
 pub use reading::scan::{ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanRequest, Source};
 pub use reading::snapshot::Snapshot;
 pub use rukh_keys::ScanCounters;
+pub use state::advisory::{AdvisoryAnswer, AdvisoryKey, AdvisoryOwner, AdvisorySpan};
 pub use state::builds::{BuildPhase, BuildProgress};
 pub use state::row_locks::{Patience, StatementLocks};
 pub use state::shared::Engine;

@@ -7,7 +7,7 @@
 //! | `approx_distinct`, `regr_count`                        | unsigned, 64 bits     | BIGINT   |
 //! | `cardinality`, `array_position`                        | unsigned, 64 bits     | INTEGER  |
 //! | `array_positions`                                      | lists of such         | INTEGER[] |
-//! | `md5`, `string_agg`                                    | other layouts of text | TEXT     |
+//! | `md5`, `string_agg`, `concat`, `concat_ws`             | other layouts of text | TEXT     |
 //!
 //! Unsigned integers have no arithmetic in SQL: DataFusion makes decimals of them beside signed ones, in some places and
 //! not in others. Each function here is DataFusion's own, and what it gives is cast.
@@ -44,7 +44,7 @@ use crate::usual::as_usual;
 
 /// Returns the functions of one row that replace DataFusion's.
 pub fn scalars() -> Vec<Arc<ScalarUDF>> {
-    use datafusion::functions::crypto;
+    use datafusion::functions::{crypto, string};
     use datafusion::functions_nested::{cardinality, position};
     let numbers = [
         cardinality::cardinality_udf(),
@@ -55,7 +55,10 @@ pub fn scalars() -> Vec<Arc<ScalarUDF>> {
     let numbers = numbers.map(|usual| typed(usual, ArrowType::Int32));
     numbers
         .into_iter()
-        .chain([typed(crypto::md5(), ArrowType::Int64)])
+        .chain(
+            [crypto::md5(), string::concat(), string::concat_ws()]
+                .map(|usual| typed(usual, ArrowType::Int64)),
+        )
         .collect()
 }
 
@@ -408,7 +411,8 @@ mod tests {
             for (name, ty) in results(&state, &arguments) {
                 tried += 1;
                 let is_of_arrow = name.starts_with("arrow_") || name == "union_tag";
-                if typed(&ty, &ArrowType::Int64) != ty && !is_of_arrow {
+                let is_document = name.contains("json");
+                if typed(&ty, &ArrowType::Int64) != ty && !is_of_arrow && !is_document {
                     found.push(format!("{name}({}): {ty}", shown(&arguments)));
                 }
             }

@@ -28,6 +28,7 @@ pub use bind::types::coercions::check_coercions;
 pub use datafusion::arrow;
 pub use exec::columns::ColumnInfo;
 pub use exec::context::{Armed, CancelHandle, QueryStats, RunPath};
+pub use exec::documents::shown_schema;
 pub use exec::held::{Description, Prepared, TransactionStatus};
 pub use exec::rows::Rows;
 pub use exec::session_settings::notice::Notice;

@@ -98,7 +98,7 @@ pub use rukh_sql::check_coercions;
 pub use rukh_sql::{
     Armed, Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind,
     Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
-    split_statements,
+    shown_schema, split_statements,
 };
 pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
 pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};

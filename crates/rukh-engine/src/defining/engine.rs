@@ -21,6 +21,7 @@ use crate::reading::definitions::Definitions;
 use crate::reading::lifetime::Retired;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::storages::{storage_options, storages_of};
+use crate::state::advisory::AdvisoryOwner;
 use crate::state::builds::Builds;
 use crate::state::debts::Debts;
 use crate::state::row_locks::StatementLocks;
@@ -91,6 +92,7 @@ impl Engine {
             copying: Mutex::default(),
             touches: Touches::default(),
             row_locks: Arc::default(),
+            advisory_locks: Arc::default(),
             clock: Arc::default(),
             retired: Retired::default(),
             read_only,
@@ -279,6 +281,11 @@ impl Engine {
     /// Makes what a statement outside of transactions locks its rows with; `None` while no transaction locks rows.
     pub fn statement_locks(&self) -> Option<Arc<StatementLocks>> {
         self.inner.row_locks.statement()
+    }
+
+    /// Makes the owner of a session's advisory locks.
+    pub fn advisory_owner(&self) -> AdvisoryOwner {
+        self.inner.advisory_locks.owner()
     }
 
     /// Creates a table.

@@ -1,5 +1,6 @@
 //! The state of an open database, and the parts that it has.
 
+pub(crate) mod advisory;
 pub(crate) mod builds;
 pub(crate) mod debts;
 pub(crate) mod lock;

@@ -14,6 +14,7 @@ use crate::reading::definitions::Definitions;
 use crate::reading::lifetime::Retired;
 use crate::reading::snapshot::Snapshot;
 use crate::reading::storages::storage_options;
+use crate::state::advisory::AdvisoryLocks;
 use crate::state::builds::Builds;
 use crate::state::debts::Debts;
 use crate::state::lock::{WriterGuard, WriterLock};
@@ -57,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) touches: Touches,
     /// The rows that transactions have locked so that others wait.
     pub(crate) row_locks: Arc<RowLocks>,
+    pub(crate) advisory_locks: Arc<AdvisoryLocks>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) retired: Retired,
     pub(crate) read_only: bool,

@@ -12,13 +12,14 @@ use rukh::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use rukh::arrow::compute::cast;
 use rukh::arrow::datatypes::{DataType, Decimal256Type, Field, FieldRef, Schema, SchemaRef};
 use rukh::arrow::ipc::writer::IpcWriteOptions;
-use rukh::{Error, NUMERIC_NAN, TYPE_KEY, data_type_of};
+use rukh::{Error, NUMERIC_NAN, TYPE_KEY, data_type_of, shown_schema};
 
 /// Where Flight SQL puts the name of a column's type.
 const TYPE_NAME: &str = "ARROW:FLIGHT:SQL:TYPE_NAME";
 
 /// Returns the schema that clients get for a result's.
 pub(crate) fn as_sent(schema: &Schema) -> SchemaRef {
+    let schema = shown_schema(&Arc::new(schema.clone()));
     let field = |field: &FieldRef| {
         let mut metadata = HashMap::from([(TYPE_NAME.to_string(), type_name(field))]);
         if let Some(exact) = field.metadata().get(TYPE_KEY) {

@@ -135,12 +135,12 @@ jsonb_delete_path: (jsonb text[]) jsonb
 jsonb_set jsonb_insert: (jsonb text[] jsonb) jsonb, (jsonb text[] jsonb bool) jsonb
 
 text: (bool) text, (bpchar) text
-bool: (int4) bool
-int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2
-int4: (bool) int4, (int2) int4, (int8) int4, (float4) int4, (float8) int4, (numeric) int4
-int8: (int2) int8, (int4) int8, (float4) int8, (float8) int8, (numeric) int8
-float4: (int2) float4, (int4) float4, (int8) float4, (float8) float4, (numeric) float4
-float8: (int2) float8, (int4) float8, (int8) float8, (float4) float8, (numeric) float8
+bool: (int4) bool, (jsonb) bool
+int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2, (jsonb) int2
+int4: (bool) int4, (int2) int4, (int8) int4, (float4) int4, (float8) int4, (numeric) int4, (jsonb) int4
+int8: (int2) int8, (int4) int8, (float4) int8, (float8) int8, (numeric) int8, (jsonb) int8
+float4: (int2) float4, (int4) float4, (int8) float4, (float8) float4, (numeric) float4, (jsonb) float4
+float8: (int2) float8, (int4) float8, (int8) float8, (float4) float8, (numeric) float8, (jsonb) float8
 date: (timestamp) date, (timestamptz) date
 ";
 

@@ -1,6 +1,7 @@
 //! The server as clients see it.
 
 mod abuse;
+mod advisory;
 mod clients;
 mod copy;
 mod counts;

@@ -192,7 +192,7 @@ fn statements_and_portals_are_described() {
     let days_and_months = [0, 0, 0, 1, 0, 0, 0, 0].to_vec();
     assert_eq!(answer.rows, [[Some([micros, days_and_months].concat())]]);
     // A type that Rukh does not have.
-    let answer = all(&mut client, &[parse("", "SELECT $1", &[114]), sync()]);
+    let answer = all(&mut client, &[parse("", "SELECT $1", &[600]), sync()]);
     assert_eq!((answer.sqlstate().as_str(), answer.status), ("0A000", 'I'));
     let answer = all(&mut client, &[parse("s", "SELECT 1", &[]), sync()]);
     assert_eq!(answer.sqlstate(), "42P05");

@@ -34,7 +34,7 @@ fn shown_field(field: &FieldRef) -> Option<FieldRef> {
 }
 
 /// Returns the schema that documents are shown in.
-pub(crate) fn shown_schema(schema: &SchemaRef) -> SchemaRef {
+pub fn shown_schema(schema: &SchemaRef) -> SchemaRef {
     if schema
         .fields()
         .iter()

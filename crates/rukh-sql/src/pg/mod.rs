@@ -3,6 +3,7 @@
 //! Deliberately not here: how queries on these tables are spelled (`bind::system`).
 
 pub(crate) mod activity;
+pub(crate) mod advisory;
 pub(crate) mod asking;
 pub(crate) mod catalog_provider;
 pub(crate) mod current;

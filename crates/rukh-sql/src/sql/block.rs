@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Returns how long the session's statements wait for locks of rows.
-    fn patience(&self) -> Patience {
+    pub(crate) fn patience(&self) -> Patience {
         let timeout = self.setting("lock_timeout").ok();
         let timeout_ms: u64 = timeout.and_then(|ms| ms.parse().ok()).unwrap_or(0);
         let cancel = self.cancel().clone();
@@ -355,6 +355,7 @@ impl Session {
             Some(_) => self.warn("25001", "there is already a transaction in progress"),
             None => {
                 self.block = Some(Block::new(&self.settings));
+                self.advisory.begin();
                 self.time = TransactionTime::new(self.engine());
                 self.time.micros();
                 self.take_default_modes();
@@ -440,6 +441,7 @@ impl Session {
 
     /// Goes on with these settings; statements by themselves run as the defaults say.
     fn leave_block(&mut self, settings: Settings) {
+        self.advisory.end();
         self.settings = settings.into();
         self.take_default_modes();
     }

@@ -34,7 +34,6 @@ use crate::bind::spelling::typed_parameters::with_types;
 use crate::bind::system::type_tree::asks_for_types;
 use crate::bind::types::bound_calls::taken;
 use crate::exec::columns::Columns;
-use crate::exec::documents::shown_schema;
 use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
 use crate::sql::dml::{self, WriteShape};
 use crate::sql::explain::json_column;
@@ -180,7 +179,7 @@ impl Session {
             arrays,
             oids: parameters.oids(statement),
             parameters: parameters.finished(),
-            schema: columns.as_ref().map(|columns| shown_schema(&columns.schema)),
+            schema: columns.as_ref().map(|columns| columns.schema.clone()),
             columns: columns.map(|columns| columns.info()),
         })
     }

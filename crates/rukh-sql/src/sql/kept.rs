@@ -73,6 +73,7 @@ impl Session {
                 self.reset_settings();
                 self.kept = Kept::default();
                 self.sequences.forget();
+                self.advisory.forget();
                 "DISCARD ALL"
             }
         };

@@ -46,6 +46,7 @@ use crate::exec::slow_log::{Ran, SlowLog, Watch};
 use crate::exec::tally::{self, Counting, ReadBy};
 use crate::exec::translate::constants_of;
 use crate::pg::activity;
+use crate::pg::advisory::{self, Advisory};
 use crate::pg::asking::{Asking, Backends, Served};
 use crate::pg::catalog_provider::RukhCatalog;
 use crate::pg::current::CurrentStatement;
@@ -151,6 +152,8 @@ impl Shared {
         let (memory, env) = QueryMemory::within(&self.env);
         let mut state = general::session_state(env, Arc::new(RukhCatalog::new(current.clone())));
         sequences::register(&mut state, &sequences);
+        let advisory = Arc::new(Advisory::new(engine.advisory_owner()));
+        advisory::register(&mut state, &advisory);
         pg_catalog::register(&mut state, &current);
         activity::register(&mut state, &asking);
         pg_catalog::learn_functions(&state);
@@ -159,6 +162,7 @@ impl Shared {
             state,
             memory,
             sequences,
+            advisory,
             current,
             cancel: CancelHandle::default(),
             settings: Settings::new(self.opened).into(),
@@ -209,6 +213,7 @@ pub struct Session {
     pub(crate) state: SessionState,
     memory: Arc<QueryMemory>,
     pub(crate) sequences: Arc<Sequences>,
+    pub(crate) advisory: Arc<Advisory>,
     current: Arc<CurrentStatement>,
     cancel: CancelHandle,
     pub(crate) settings: SharedSettings,
@@ -457,6 +462,7 @@ impl Session {
         query: &ast::Query,
     ) -> Result<Arc<StatementContext>, SqlError> {
         check_supported(query)?;
+        self.advisory.set_timeout(self.patience().timeout);
         let (hints, notices) = hints_of(query);
         let context = self.context_with(snapshot, hints);
         notices.into_iter().for_each(|notice| context.notice(notice));

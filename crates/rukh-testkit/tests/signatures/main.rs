@@ -276,14 +276,14 @@ fn floats_have_one_zero() {
 /// Signatures of functions that PostgreSQL has with other ones: name, numbers of the types of arguments and result.
 ///
 /// Those of functions that are not in the table of signatures; `date_bin` without an origin; `max` and `min` of more types.
-const OTHER_SIGNATURES: [&str; 19] = [
+const OTHER_SIGNATURES: [&str; 20] = [
     "date_bin|1186 1114|1114",
     "date_bin|1186 1184|1184",
     "gen_random_uuid||25",
     "inet_client_addr||25",
     "inet_server_addr||25",
-    "json_build_array||25",
-    "json_build_object||25",
+    "jsonb_insert|3802 1009 3802|3802",
+    "jsonb_set|3802 1009 3802|3802",
     "like_escape|25|25",
     "max|16|16",
     "max|17|17",
@@ -291,6 +291,7 @@ const OTHER_SIGNATURES: [&str; 19] = [
     "min|16|16",
     "min|17|17",
     "min|2950|2950",
+    "pg_advisory_unlock_all||25",
     "pg_cancel_backend|20|16",
     "pg_sleep_for|1186|25",
     "pg_sleep_until|1184|25",

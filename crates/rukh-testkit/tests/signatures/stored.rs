@@ -100,7 +100,9 @@ fn difference(
         if are_of_values {
             return found;
         }
-        if let Err((difference, said)) = compared(ours, theirs, false) {
+        // Intervals and documents are not in keys.
+        let is_unkeyed = matches!(&ours, Err(error) if error.message.contains("cannot be in a key"));
+        if let (false, Err((difference, said))) = (is_unkeyed, compared(ours, theirs, false)) {
             let so_far = ours_until(&statements, statement);
             found.push((difference, format!("{so_far}\n    {said}")));
             if *statement != stored.index {

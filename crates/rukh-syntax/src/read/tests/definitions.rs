@@ -142,9 +142,9 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a JSONB)",
+            "CREATE TABLE t (a XML)",
             "42704",
-            "type \"jsonb\" does not exist",
+            "type \"xml\" does not exist",
             at,
         ),
         (
