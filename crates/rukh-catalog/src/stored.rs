@@ -37,7 +37,7 @@ use serde::de::DeserializeOwned;
 /// | 12      | `upper`, `lower` and `initcap` map a character to one character                   |
 /// | 13      | row ids: tables without a primary key                                             |
 /// | 14      | foreign keys                                                                      |
-/// | 15      | columns of INTERVAL, JSON and JSONB                                               |
+/// | 15      | columns of INTERVAL, JSON, JSONB and arrays                                       |
 pub const FORMAT_VERSION: u32 = 15;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.

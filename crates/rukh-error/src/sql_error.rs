@@ -198,6 +198,8 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
         ValueError::WideForKey { .. } => "54000",
+        ValueError::InvalidArray { .. } => "22P02",
+        ValueError::ArrayDimensions => "0A000",
         ValueError::InvalidText { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",
         ValueError::Json(JsonError::Invalid { .. }) => "22P02",

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
     Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder,
-    IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, RecordBatch, RecordBatchOptions,
-    StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, ListArray, RecordBatch,
+    RecordBatchOptions, StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
 };
-use datafusion::arrow::datatypes::SchemaRef;
-use rukh_keys::{DataType, Datum, DatumRef};
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
+use datafusion::arrow::datatypes::{Field, SchemaRef};
+use rukh_keys::{DataType, Datum, DatumRef, array_values};
 
 use rukh_error::SqlError;
 
@@ -37,8 +38,49 @@ enum ColumnBuilder {
     Text(StringBuilder),
     Bytes(BinaryBuilder),
     Interval(IntervalMonthDayNanoBuilder),
+    List(Box<ListColumn>),
     Json(LargeStringBuilder),
     Jsonb(LargeBinaryBuilder),
+}
+
+/// Collects arrays: their elements one after the other, and where each ends.
+struct ListColumn {
+    element: DataType,
+    elements: ColumnBuilder,
+    ends: Vec<i32>,
+    /// Whether each array is there.
+    present: Vec<bool>,
+}
+
+impl ListColumn {
+    fn append(&mut self, datum: &DatumRef<'_>) -> Result<(), SqlError> {
+        let mut end = self.ends.last().copied().unwrap_or_default();
+        if let DatumRef::Array(form) = datum {
+            let values = array_values(self.element, form);
+            let values = values.ok_or_else(|| SqlError::corruption("an array that is none"))?;
+            for value in &values {
+                self.elements.append(value.as_ref())?;
+            }
+            let count = i32::try_from(values.len()).ok();
+            let next = count.and_then(|count| end.checked_add(count));
+            end =
+                next.ok_or_else(|| SqlError::statement("54000", "a batch has too many elements of arrays"))?;
+        }
+        self.ends.push(end);
+        self.present.push(!datum.is_null());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let lengths = std::mem::take(&mut self.ends);
+        let ends = OffsetBuffer::new(std::iter::once(0).chain(lengths).collect::<Vec<i32>>().into());
+        let field = Arc::new(Field::new_list_field(
+            crate::types::arrow_type(&self.element),
+            true,
+        ));
+        let nulls = NullBuffer::from(std::mem::take(&mut self.present));
+        Arc::new(ListArray::new(field, ends, self.elements.finish(), Some(nulls)))
+    }
 }
 
 /// Appends a value when the datum has the given kind, NULL when it is NULL, and fails otherwise.
@@ -75,6 +117,12 @@ impl ColumnBuilder {
                 TimestampMicrosecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
             ),
             DataType::Interval => ColumnBuilder::Interval(IntervalMonthDayNanoBuilder::with_capacity(rows)),
+            DataType::Array(element) => ColumnBuilder::List(Box::new(ListColumn {
+                element: **element,
+                elements: ColumnBuilder::new(element, rows),
+                ends: Vec::with_capacity(rows),
+                present: Vec::with_capacity(rows),
+            })),
             DataType::Json => ColumnBuilder::Json(LargeStringBuilder::with_capacity(rows, rows * 32)),
             DataType::Jsonb => ColumnBuilder::Jsonb(LargeBinaryBuilder::with_capacity(rows, rows * 32)),
             DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {
@@ -108,6 +156,10 @@ impl ColumnBuilder {
             ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
             ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
             ColumnBuilder::Bytes(b) => append!(b, datum, Bytes, v => v.as_ref()),
+            ColumnBuilder::List(b) => match datum {
+                DatumRef::Null | DatumRef::Array(_) => b.append(&datum)?,
+                other => return Err(unexpected(&other)),
+            },
             ColumnBuilder::Json(b) => append!(b, datum, Text, v => v.as_ref()),
             ColumnBuilder::Jsonb(b) => append!(b, datum, Jsonb, v => v.as_ref()),
             ColumnBuilder::Interval(b) => append!(b, datum, Interval, v => arrow_of(v)?),
@@ -138,6 +190,7 @@ impl ColumnBuilder {
             ColumnBuilder::Text(b) => Arc::new(b.finish()),
             ColumnBuilder::Bytes(b) => Arc::new(b.finish()),
             ColumnBuilder::Interval(b) => Arc::new(b.finish()),
+            ColumnBuilder::List(b) => b.finish(),
             ColumnBuilder::Json(b) => Arc::new(b.finish()),
             ColumnBuilder::Jsonb(b) => Arc::new(b.finish()),
         }

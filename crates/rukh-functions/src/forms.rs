@@ -1,6 +1,5 @@
-//! Values as texts and bytes, as PostgreSQL writes and reads them: arrays, intervals, the binary form.
+//! Values as PostgreSQL and Arrow have them: intervals, numbers, the binary form.
 
-pub mod array_text;
 pub mod binary;
 pub mod intervals;
 pub mod numerics;

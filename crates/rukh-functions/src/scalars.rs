@@ -9,17 +9,17 @@
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
     Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
-    LargeStringArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    LargeStringArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, Decimal128Type, Decimal256Type, Float64Type, i256,
 };
 use datafusion::common::ScalarValue;
-use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts};
+use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts, ValueError, array_form, array_text};
 
+use crate::batch::array_of;
 use crate::casts::numbers::converted;
-use crate::forms::array_text::array_text;
 use crate::forms::intervals::{arrow_of, interval_of, of_durations};
 use crate::forms::numerics::{self, datum_of, is_nan, overflow, parts_of, unscaled_of_form};
 use crate::types::{arrow_type, data_type_of_arrow, taken_type};
@@ -28,6 +28,9 @@ use rukh_error::SqlError;
 /// Returns a datum as a literal of its type.
 pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
     match (datum, ty) {
+        (Datum::Array(_), ty) => array_of(ty, std::slice::from_ref(datum))
+            .and_then(|array| Ok(ScalarValue::try_from_array(&array, 0)?))
+            .unwrap_or(ScalarValue::Null),
         (Datum::Null, _) => ScalarValue::try_from(&arrow_type(ty)).unwrap_or(ScalarValue::Null),
         (Datum::Boolean(v), _) => ScalarValue::Boolean(Some(*v)),
         (Datum::Int(v), DataType::TinyInt) => ScalarValue::Int8(i8::try_from(*v).ok()),
@@ -160,6 +163,9 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
             .map(|text| text.map_or(Ok(Datum::Null), |text| from_text(text, ty)))
             .collect();
     }
+    if let (ArrowType::List(_), Some(element)) = (from, ty.element()) {
+        return assigned_arrays(array.as_list(), element, column);
+    }
     let datums = match (from, ty) {
         (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
         (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
@@ -188,6 +194,27 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
         (from, ty) => return Err(mismatch(column, ty, from)),
     };
     datums.into_iter().map(|datum| Ok(ty.check(datum)?)).collect()
+}
+
+/// Returns arrays as they are stored in a column: each element by an assignment cast.
+fn assigned_arrays(lists: &ListArray, element: DataType, column: &str) -> Result<Vec<Datum>, SqlError> {
+    let from = lists.value_type();
+    if from.is_nested() {
+        return Err(ValueError::ArrayDimensions.into());
+    }
+    // UUIDs are texts.
+    if is_text(&from) && !element.is_text() && element != DataType::Uuid {
+        let list = ArrowType::new_list(from, true);
+        return Err(mismatch(column, &element.array(), &list));
+    }
+    let form = |values: Option<ArrayRef>| match values {
+        None => Ok(Datum::Null),
+        Some(values) => {
+            let values = assigned_datums(&values, &element, column)?;
+            Ok(Datum::Array(array_form(element, &values)?))
+        }
+    };
+    lists.iter().map(form).collect()
 }
 
 /// Returns exact numbers as those of a DECIMAL or NUMERIC, rounded half away from zero.
@@ -350,7 +377,10 @@ macro_rules! collect {
 /// Arrays, which no column has, come as text.
 pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, SqlError> {
     if let ArrowType::List(_) = array.data_type() {
-        return array_texts(array);
+        return match ty.element() {
+            Some(element) => assigned_arrays(array.as_list(), element, ""),
+            None => array_texts(array),
+        };
     }
     let wanted = arrow_type(ty);
     let converted;
@@ -391,6 +421,7 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         }
         DataType::Json => collect!(array, LargeStringArray, v => Datum::Text(v.to_string())),
         DataType::Jsonb => collect!(array, LargeBinaryArray, v => Datum::Jsonb(v.to_vec())),
+        DataType::Array(_) => Err(layout_error(array)),
         DataType::Uuid => {
             let typed = array
                 .as_any()
@@ -437,7 +468,10 @@ pub fn parameters_of_array(array: &ArrayRef, wanted: &DataType) -> Result<(Vec<D
             "parameters of the Arrow type {from} are not supported"
         )));
     }
-    let own = data_type_of_arrow(from);
+    let own = match from {
+        ArrowType::List(_) => DataType::Varchar(None),
+        from => data_type_of_arrow(from),
+    };
     let values = datums_from_array(array, &own)?;
     let fits = |value: &Datum| wanted.check(value.clone()).is_ok();
     match own.is_integer() && wanted.is_integer() && values.iter().all(fits) {

@@ -11,6 +11,7 @@
 //! | TIMESTAMP                | Timestamp(µs)            |
 //! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
 //! | INTERVAL                 | Interval(months, days, ns) |
+//! | arrays                   | List                     |
 //! | JSON                     | LargeUtf8                |
 //! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
 //! | UUID                     | Utf8, canonical text     |
@@ -53,6 +54,10 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Interval => 1186,
         DataType::Json => 114,
         DataType::Jsonb => 3802,
+        DataType::Array(DataType::Uuid) => UUIDS_OID,
+        DataType::Array(DataType::Char(_)) => 1014,
+        DataType::Array(DataType::Varchar(Some(_))) => 1015,
+        DataType::Array(element) => array_oid(&arrow_type(element)).unwrap_or(1009),
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
         DataType::Varchar(None) => 25,
@@ -78,6 +83,7 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Timestamp { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, None),
         DataType::TimestampTz { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         DataType::Interval => INTERVAL,
+        DataType::Array(element) => ArrowType::new_list(arrow_type(element), true),
         DataType::Json => ArrowType::LargeUtf8,
         DataType::Jsonb => ArrowType::LargeBinary,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
@@ -136,6 +142,7 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Interval => "interval",
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
+        DataType::Array(_) => "array",
         DataType::Uuid => "uuid",
         DataType::Char(_) => "character",
         DataType::Varchar(Some(_)) => "character varying",
@@ -163,7 +170,11 @@ pub fn postgres_name_of(field: &Field) -> &'static str {
 pub fn are_uuids(field: &Field) -> bool {
     let is_of_texts = matches!(field.data_type(), ArrowType::List(of) if *of.data_type() == ArrowType::Utf8);
     let declared = field.metadata().get(TYPE_KEY);
-    is_of_texts && declared.is_some_and(|name| name.parse() == Ok(DataType::Uuid))
+    let is_uuid = |name: &String| {
+        let ty = name.parse::<DataType>().ok();
+        ty.map(|ty| ty.element().unwrap_or(ty)) == Some(DataType::Uuid)
+    };
+    is_of_texts && declared.is_some_and(is_uuid)
 }
 
 /// Returns the number of PostgreSQL's type of a field that no column of a table has.
@@ -232,6 +243,7 @@ pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
         ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
         ArrowType::LargeUtf8 => DataType::Json,
         ArrowType::LargeBinary => DataType::Jsonb,
+        ArrowType::List(of) if !of.data_type().is_nested() => data_type_of_arrow(of.data_type()).array(),
         other if other.is_binary() => DataType::Varbinary(None),
         _ => DataType::Varchar(None),
     }

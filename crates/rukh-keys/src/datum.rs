@@ -45,6 +45,8 @@ pub enum Datum {
     Interval(Interval),
     /// JSONB: the form of [`Jsonb`](crate::Jsonb).
     Jsonb(Vec<u8>),
+    /// An array: the form of [`array_form`](crate::array_form).
+    Array(Vec<u8>),
     /// CHAR, VARCHAR, JSON.
     Text(String),
     /// BINARY, VARBINARY.
@@ -78,6 +80,8 @@ pub enum DatumRef<'a> {
     Interval(Interval),
     /// JSONB: the form of [`Jsonb`](crate::Jsonb).
     Jsonb(Cow<'a, [u8]>),
+    /// An array: the form of [`array_form`](crate::array_form).
+    Array(Cow<'a, [u8]>),
     /// CHAR, VARCHAR, JSON.
     Text(Cow<'a, str>),
     /// BINARY, VARBINARY.
@@ -102,6 +106,7 @@ impl Datum {
             Datum::Uuid(v) => DatumRef::Uuid(*v),
             Datum::Interval(v) => DatumRef::Interval(*v),
             Datum::Jsonb(v) => DatumRef::Jsonb(Cow::Borrowed(v)),
+            Datum::Array(v) => DatumRef::Array(Cow::Borrowed(v)),
             Datum::Text(v) => DatumRef::Text(Cow::Borrowed(v)),
             Datum::Bytes(v) => DatumRef::Bytes(Cow::Borrowed(v)),
         }
@@ -170,6 +175,7 @@ impl DatumRef<'_> {
             DatumRef::Uuid(v) => Datum::Uuid(v),
             DatumRef::Interval(v) => Datum::Interval(v),
             DatumRef::Jsonb(v) => Datum::Jsonb(v.into_owned()),
+            DatumRef::Array(v) => Datum::Array(v.into_owned()),
             DatumRef::Text(v) => Datum::Text(v.into_owned()),
             DatumRef::Bytes(v) => Datum::Bytes(v.into_owned()),
         }
@@ -195,6 +201,7 @@ impl DatumRef<'_> {
             DatumRef::Uuid(_) => "uuid",
             DatumRef::Interval(_) => "interval",
             DatumRef::Jsonb(_) => "jsonb",
+            DatumRef::Array(_) => "array",
             DatumRef::Text(_) => "text",
             DatumRef::Bytes(_) => "bytea",
         }
@@ -216,7 +223,8 @@ impl DatumRef<'_> {
             DatumRef::Numeric(_) => 10,
             DatumRef::Interval(_) => 11,
             DatumRef::Jsonb(_) => 12,
-            DatumRef::Null => 13,
+            DatumRef::Array(_) => 13,
+            DatumRef::Null => 14,
         }
     }
 }
@@ -274,7 +282,7 @@ impl Ord for DatumRef<'_> {
             (Timestamp(a), Timestamp(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.cmp(b),
-            (Jsonb(a), Jsonb(b)) => a.as_ref().cmp(b.as_ref()),
+            (Jsonb(a), Jsonb(b)) | (Array(a), Array(b)) => a.as_ref().cmp(b.as_ref()),
             (Numeric(a), Numeric(b)) => a.as_ref().cmp(b.as_ref()),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Bytes(a), Bytes(b)) => a.as_ref().cmp(b.as_ref()),
@@ -310,7 +318,9 @@ impl Hash for DatumRef<'_> {
             DatumRef::Uuid(v) => v.hash(state),
             DatumRef::Interval(v) => v.hash(state),
             DatumRef::Text(v) => v.hash(state),
-            DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) => v.hash(state),
+            DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) | DatumRef::Array(v) => {
+                v.hash(state)
+            }
         }
     }
 }

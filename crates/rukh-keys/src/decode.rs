@@ -3,11 +3,13 @@
 //! It is also strict: whatever decodes is the one encoding of its values (the salt byte is only
 //! checked to be a bucket), so equal tuples have equal keys.
 
+use crate::array::is_array_form;
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::encode::{ESCAPE, ESCAPED_ZERO, TAG_NULL, TAG_VALUE, TERMINATOR, exceeds_limit};
 use crate::error::KeyDecodeError;
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::interval::Interval;
 use crate::types::{DataType, decimal_max, time_unit};
 use std::borrow::Cow;
 
@@ -144,17 +146,31 @@ impl KeyLayout {
 }
 
 /// A place in a key: all before it is read.
-struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     key: &'a [u8],
     offset: usize,
 }
 
 impl<'a> Cursor<'a> {
+    /// Begins with the first byte.
+    pub(crate) fn new(key: &'a [u8]) -> Self {
+        Cursor { key, offset: 0 }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.offset >= self.key.len()
+    }
+
     /// Reads a column into `out`.
     ///
     /// Values are written in place all through: handing on 32 bytes just written in parts stalls.
     #[inline]
-    fn column(&mut self, slot: &Slot, column: usize, out: &mut DatumRef<'a>) -> Result<(), KeyDecodeError> {
+    pub(crate) fn column(
+        &mut self,
+        slot: &Slot,
+        column: usize,
+        out: &mut DatumRef<'a>,
+    ) -> Result<(), KeyDecodeError> {
         if let Form::Bit(bit) = slot.form {
             *out = DatumRef::Boolean(self.bit(slot, bit, column)?);
             return Ok(());
@@ -320,9 +336,20 @@ fn variable<'a>(
     *out = match slot.ty {
         DataType::Varchar(_) => DatumRef::Text(text(bytes, offset)?),
         DataType::Numeric { .. } => DatumRef::Numeric(bytes),
+        DataType::Json => DatumRef::Text(text(bytes, offset)?),
+        DataType::Jsonb => DatumRef::Jsonb(bytes),
+        DataType::Array(_) => DatumRef::Array(bytes),
+        DataType::Interval => match Interval::of_key(&bytes) {
+            Some(interval) => DatumRef::Interval(interval),
+            None => return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty }),
+        },
         _ => DatumRef::Bytes(bytes),
     };
-    if exceeds_limit(&slot.ty, out) {
+    let is_array = match (slot.ty, &*out) {
+        (DataType::Array(element), DatumRef::Array(form)) => is_array_form(*element, form),
+        _ => true,
+    };
+    if !is_array || exceeds_limit(&slot.ty, out) {
         return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
     }
     Ok(())

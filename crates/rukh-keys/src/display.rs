@@ -4,7 +4,8 @@ use crate::datum::{Datum, DatumRef};
 use crate::json::Jsonb;
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
-    double_text, real_text, write_date, write_decimal, write_hex, write_numeric, write_time, write_uuid,
+    double_text, real_text, shown_array, write_date, write_decimal, write_hex, write_numeric, write_time,
+    write_uuid,
 };
 use crate::range::{Edge, Span};
 use crate::times::calendar::split_timestamp;
@@ -44,6 +45,10 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Timestamp(micros) => write_timestamp(*micros, f),
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
         DatumRef::Interval(interval) => f.write_str(&interval.text()),
+        DatumRef::Array(form) => match ty {
+            Some(DataType::Array(element)) => write_quoted(&shown_array(*element, form), f),
+            _ => write_hex(form, f),
+        },
         DatumRef::Jsonb(form) => write_quoted(&Jsonb::new(form).to_string(), f),
         DatumRef::Text(text) => write_quoted(text, f),
         DatumRef::Bytes(bytes) => {

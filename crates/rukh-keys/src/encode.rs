@@ -231,6 +231,10 @@ fn encode_ascending(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Res
         (DataType::Varchar(_), DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Varbinary(_), DatumRef::Bytes(bytes)) => encode_variable(slot, bytes, out),
         (DataType::Numeric { .. }, DatumRef::Numeric(form)) => encode_variable(slot, form, out),
+        (DataType::Array(_), DatumRef::Array(form)) => encode_variable(slot, form, out),
+        (DataType::Json, DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
+        (DataType::Jsonb, DatumRef::Jsonb(form)) => encode_variable(slot, form, out),
+        (DataType::Interval, DatumRef::Interval(interval)) => encode_variable(slot, &interval.to_key(), out),
         (ty, datum) => return encode_fixed(ty, datum, out),
     }
     Ok(())
@@ -359,7 +363,7 @@ pub(crate) fn put_f64(value: f64, out: &mut Vec<u8>) {
 fn put_f32(value: f64, out: &mut Vec<u8>) -> Result<(), ValueError> {
     let narrow = value as f32;
     if f64::from(narrow) != value && !value.is_nan() {
-        let value = crate::output::double_text(value);
+        let value = DatumRef::Float(value).to_string();
         return Err(ValueError::OutOfRange {
             value,
             ty: DataType::Real,

@@ -95,6 +95,15 @@ pub enum ValueError {
         /// The text.
         text: String,
     },
+    /// A text is no array (22P02).
+    #[error("malformed array literal: \"{text}\"")]
+    InvalidArray {
+        /// The text.
+        text: String,
+    },
+    /// An array has several dimensions, which no column holds (0A000).
+    #[error("arrays of more than one dimension cannot be stored")]
+    ArrayDimensions,
     /// A text is not a date or time (22007).
     #[error("invalid input syntax for type {}: \"{text}\"", .ty.postgres_name())]
     InvalidDateTime {

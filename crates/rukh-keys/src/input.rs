@@ -1,5 +1,6 @@
 //! Reads values from text in PostgreSQL's input syntax.
 
+use crate::array::{array_form, dimensions, elements};
 use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::json::Json;
@@ -26,6 +27,7 @@ impl DataType {
     /// | CHAR, VARCHAR            | the text itself                                             |
     /// | NUMERIC                  | as DECIMAL, and `NaN`                                        |
     /// | INTERVAL                 | `1 day 02:00`, `2 weeks ago`, `P1DT2H`                       |
+    /// | arrays                   | `{1,NULL,"a b"}`, of one dimension                           |
     /// | JSON, JSONB              | JSON                                                         |
     /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
     ///
@@ -50,6 +52,7 @@ impl DataType {
             DataType::Interval => Datum::Interval(self.parse_interval(text)?),
             // It is checked below.
             DataType::Json => Datum::Text(text.to_owned()),
+            DataType::Array(element) => return Ok(Datum::Array(parse_array(**element, text)?)),
             DataType::Jsonb => return Ok(Datum::Jsonb(Json::parse(text)?.to_jsonb()?)),
             DataType::Char(_) | DataType::Varchar(_) => Datum::Text(text.to_owned()),
             DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(self.parse_bytes(text)?),
@@ -415,6 +418,23 @@ fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
         }
     }
     (digits == 32).then_some(bytes)
+}
+
+fn parse_array(element: DataType, text: &str) -> Result<Vec<u8>, ValueError> {
+    let Some(texts) = elements(text) else {
+        return Err(match dimensions(text) {
+            Some(_) => ValueError::ArrayDimensions,
+            None => ValueError::InvalidArray {
+                text: text.to_owned(),
+            },
+        });
+    };
+    let value = |text: Option<String>| text.map_or(Ok(Datum::Null), |text| element.parse_text(&text));
+    let values = texts
+        .into_iter()
+        .map(value)
+        .collect::<Result<Vec<Datum>, ValueError>>()?;
+    array_form(element, &values)
 }
 
 /// Reads pairs of hexadecimal digits; blanks may stand between the pairs.

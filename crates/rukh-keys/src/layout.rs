@@ -61,7 +61,7 @@ pub struct Salt {
 pub struct Field {
     /// The first byte, the salt byte counted.
     pub offset: usize,
-    /// The bytes, the tag counted; `None` for NUMERIC, VARCHAR and VARBINARY, which end at a terminator or
+    /// The bytes, the tag counted; `None` for NUMERIC, VARCHAR, VARBINARY and arrays, which end at a terminator or
     /// with the key.
     pub width: Option<usize>,
     /// For a BOOLEAN that shares its byte: the bit, 0 being the highest.
@@ -308,7 +308,7 @@ fn column_form(columns: &[KeyColumn], position: usize, before: Option<&Slot>) ->
     let last = position + 1 == columns.len();
     match column.ty {
         DataType::Boolean if !column.nullable => Form::Bit(next_bit(column, before)),
-        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => {
+        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) | DataType::Array(_) => {
             if last && column.order == SortOrder::Asc {
                 Form::Raw
             } else {

@@ -26,7 +26,9 @@
 //! Deliberately not here: tables and indexes (rukh-catalog), predicates (rukh-planner), rows
 //! (rukh-engine), clocks, randomness and I/O.
 
+mod array;
 mod candidate;
+mod check;
 mod convert;
 mod counters;
 mod datum;
@@ -48,6 +50,10 @@ mod successor;
 mod times;
 mod types;
 
+pub use array::{
+    array_form, array_of_dimensions, array_text, array_values, dimensions as array_dimensions,
+    elements as array_elements, is_array_form,
+};
 pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 pub use counters::ScanCounters;
 pub use datum::{Datum, DatumRef};

@@ -1,5 +1,6 @@
 //! Writes values as text, as PostgreSQL does.
 
+use crate::array::{array_text, array_values};
 use crate::datum::Datum;
 use crate::json::Jsonb;
 use crate::numeric::{NUMERIC_NAN, NumericParts};
@@ -43,6 +44,10 @@ impl DataType {
             }
             Datum::Uuid(bytes) => write_uuid(bytes, out),
             Datum::Interval(interval) => out.write_str(&interval.text()),
+            Datum::Array(form) => match self {
+                DataType::Array(element) => out.write_str(&shown_array(**element, form)),
+                _ => write_hex(form, out),
+            },
             Datum::Jsonb(form) => write!(out, "{}", Jsonb::new(form)),
             Datum::Text(text) => out.write_str(text),
             Datum::Bytes(bytes) => {
@@ -68,6 +73,21 @@ impl DataType {
             _ => 0,
         }
     }
+}
+
+/// Returns an array as text; bytes that are none as such.
+pub(crate) fn shown_array(element: DataType, form: &[u8]) -> String {
+    let Some(values) = array_values(element, form) else {
+        let mut shown = String::new();
+        // Writing into a String does not fail.
+        let _ = write_hex(form, &mut shown);
+        return shown;
+    };
+    let texts = values
+        .iter()
+        .map(|value| (!value.is_null()).then(|| element.format_text(value)));
+    let texts: Vec<Option<String>> = texts.collect();
+    array_text(texts.iter().map(Option::as_deref))
 }
 
 /// Writes a NUMERIC with at least so many digits after the point; bytes that are no number are shown as such.

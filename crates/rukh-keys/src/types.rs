@@ -1,16 +1,16 @@
 //! The SQL types: their names, domains, widths in a key, and neighbouring values.
 //!
-//! Reading and writing values as text is in `input` and `output`.
+//! Bringing values into the form of a type is in `check`, reading and writing them as text in `input` and `output`.
 
-use crate::datum::{Datum, canonical_float};
+use crate::datum::Datum;
 use crate::error::ValueError;
-use crate::json::{Json, Jsonb};
-use crate::numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
+use crate::numeric::NUMERIC_HALF;
 use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
-use crate::times::interval::Interval;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 /// The most digits of a DECIMAL of fixed width.
 const DECIMAL_PRECISION_MAX: u8 = 38;
@@ -18,8 +18,6 @@ const DECIMAL_PRECISION_MAX: u8 = 38;
 const DECIMAL_PRECISION_SHORT: u8 = 18;
 /// The powers of ten up to that of the most digits.
 const POWERS_OF_TEN: [i128; DECIMAL_PRECISION_MAX as usize + 1] = powers_of_ten();
-/// 2000-01-01 00:00 in microseconds since 1970: where PostgreSQL counts timestamps from.
-const MICROS_2000: i64 = 946_684_800_000_000;
 /// The longest CHAR and BINARY, and the longest limit of a VARCHAR or VARBINARY, as in PostgreSQL.
 const LENGTH_MAX: u32 = 10_485_760;
 
@@ -81,6 +79,8 @@ pub enum DataType {
     Json,
     /// `JSONB`: JSON in the form of [`Jsonb`](crate::Jsonb). Not in keys.
     Jsonb,
+    /// `type[]`: an array of one dimension of values of a type that is no array.
+    Array(&'static DataType),
     /// `UUID`.
     Uuid,
     /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
@@ -116,9 +116,35 @@ impl DataType {
         }
     }
 
-    /// Whether values may be in keys: all but INTERVAL, JSON and JSONB.
+    /// Whether values may be in keys: all but INTERVAL, JSON, JSONB, and arrays of these.
     pub fn is_of_keys(&self) -> bool {
-        !matches!(self, DataType::Interval | DataType::Json | DataType::Jsonb)
+        match self {
+            DataType::Interval | DataType::Json | DataType::Jsonb => false,
+            DataType::Array(element) => element.is_of_keys(),
+            _ => true,
+        }
+    }
+
+    /// Returns the type of arrays of this type; that of an array is itself, as in PostgreSQL.
+    pub fn array(self) -> DataType {
+        /// Types that some array has for its elements. Each is kept for good: there are few.
+        static ELEMENTS: Mutex<BTreeMap<String, &'static DataType>> = Mutex::new(BTreeMap::new());
+        if let DataType::Array(_) = self {
+            return self;
+        }
+        let mut elements = ELEMENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let element = elements
+            .entry(self.to_string())
+            .or_insert_with(|| Box::leak(Box::new(self)));
+        DataType::Array(element)
+    }
+
+    /// Returns the type of the elements of an array.
+    pub fn element(self) -> Option<DataType> {
+        match self {
+            DataType::Array(element) => Some(*element),
+            _ => None,
+        }
     }
 
     /// Returns the bytes a value takes in a key, tag not counted, or `None` for NUMERIC, VARCHAR and
@@ -136,7 +162,7 @@ impl DataType {
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
             DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
-            DataType::Interval | DataType::Json | DataType::Jsonb => return None,
+            DataType::Interval | DataType::Json | DataType::Jsonb | DataType::Array(_) => return None,
         })
     }
 
@@ -221,61 +247,6 @@ impl DataType {
         })
     }
 
-    /// Brings a value into the form the type stores, or says why the type does not take it.
-    ///
-    /// | type            | form                                                                  |
-    /// |-----------------|-----------------------------------------------------------------------|
-    /// | all             | NULL stays NULL; a value of another kind is a type mismatch           |
-    /// | REAL            | rounded to an `f32`; too large or too small is out of range           |
-    /// | REAL, DOUBLE    | `-0` becomes `0`                                                      |
-    /// | DECIMAL         | at most `precision` digits                                            |
-    /// | NUMERIC         | rounded to `scale` digits after the point, half away from zero; at most `precision` digits, or NaN |
-    /// | TIME(p)         | rounded to `p` digits, half up                                        |
-    /// | TIMESTAMP(p)    | rounded to `p` digits, half away from 2000, as in PostgreSQL          |
-    /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
-    /// | VARCHAR(n)      | at most `n` characters; only blanks beyond them are cut               |
-    /// | BINARY(n)       | padded with zero bytes to `n`; longer is an error                     |
-    pub fn check(&self, datum: Datum) -> Result<Datum, ValueError> {
-        match (self, datum) {
-            (_, Datum::Null) => Ok(Datum::Null),
-            (DataType::Boolean, datum @ Datum::Boolean(_)) => Ok(datum),
-            (DataType::Real, Datum::Float(v)) => check_real(v),
-            (DataType::Double, Datum::Float(v)) => Ok(Datum::Float(canonical_float(v))),
-            (DataType::Decimal { precision, scale }, Datum::Decimal(v)) => {
-                check_decimal(v, *precision, *scale)
-            }
-            (DataType::Numeric { precision, scale }, Datum::Numeric(form)) => {
-                check_numeric(form, *precision, *scale)
-            }
-            (DataType::Date, Datum::Date(v)) => check_date(v),
-            (DataType::Time { precision }, Datum::Time(v)) => check_time(v, *precision),
-            (
-                DataType::Timestamp { precision } | DataType::TimestampTz { precision },
-                Datum::Timestamp(v),
-            ) => check_timestamp(rounded(v, *precision)),
-            (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
-            (DataType::Interval, Datum::Interval(interval)) => check_interval(interval),
-            (DataType::Json, Datum::Text(text)) => Ok(Json::check(&text).map(|()| Datum::Text(text))?),
-            (DataType::Jsonb, Datum::Jsonb(form)) if Jsonb::is_form(&form) => Ok(Datum::Jsonb(form)),
-            (DataType::Char(length), Datum::Text(text)) => check_char(text, *length),
-            (DataType::Varchar(limit), Datum::Text(text)) => check_varchar(text, *limit),
-            (DataType::Binary(length), Datum::Bytes(bytes)) => check_binary(bytes, *length),
-            (DataType::Varbinary(limit), Datum::Bytes(bytes)) => check_varbinary(bytes, *limit),
-            (_, Datum::Int(v)) if self.is_integer() => self.check_int(v),
-            (_, other) => Err(ValueError::TypeMismatch {
-                ty: *self,
-                found: other.kind_name(),
-            }),
-        }
-    }
-
-    fn check_int(&self, value: i64) -> Result<Datum, ValueError> {
-        match self.int_bounds() {
-            Some((min, max)) if min <= value && value <= max => Ok(Datum::Int(value)),
-            _ => Err(ValueError::IntegerOutOfRange { ty: *self }),
-        }
-    }
-
     /// The smallest and greatest value of an integer type.
     pub(crate) fn int_bounds(&self) -> Option<(i64, i64)> {
         Some(match self {
@@ -300,6 +271,7 @@ impl DataType {
             DataType::Varchar(None) => "text".to_owned(),
             DataType::Varchar(Some(limit)) => format!("character varying({limit})"),
             DataType::Varbinary(None) => "bytea".to_owned(),
+            DataType::Array(element) => format!("{}[]", element.postgres_name()),
             other => other.to_string().to_lowercase(),
         }
     }
@@ -326,140 +298,10 @@ pub(crate) fn time_unit(precision: u8) -> i64 {
     10_i64.pow(6 - u32::from(precision.min(6)))
 }
 
-fn check_real(value: f64) -> Result<Datum, ValueError> {
-    let rounded = value as f32;
-    let overflow = rounded.is_infinite() && value.is_finite();
-    let underflow = rounded == 0.0 && value != 0.0;
-    if overflow || underflow {
-        let value = crate::output::double_text(value);
-        return Err(ValueError::OutOfRange {
-            value,
-            ty: DataType::Real,
-        });
-    }
-    Ok(Datum::Float(canonical_float(f64::from(rounded))))
-}
-
-fn check_decimal(value: i128, precision: u8, scale: u8) -> Result<Datum, ValueError> {
-    let max = decimal_max(precision);
-    if value > max || value < -max {
-        return Err(ValueError::NumericOverflow { precision, scale });
-    }
-    Ok(Datum::Decimal(value))
-}
-
-fn check_numeric(form: Vec<u8>, precision: u8, scale: u8) -> Result<Datum, ValueError> {
-    if form == NUMERIC_NAN {
-        return Ok(Datum::Numeric(form));
-    }
-    let parts = NumericParts::of_form(&form).and_then(|parts| parts.rounded(scale));
-    match parts.filter(|parts| parts.fits(precision.saturating_sub(scale))) {
-        Some(_) if scale == NUMERIC_HALF => Ok(Datum::Numeric(form)),
-        Some(parts) => Ok(Datum::Numeric(parts.to_form())),
-        None => Err(ValueError::NumericOverflow { precision, scale }),
-    }
-}
-
-fn check_date(days: i32) -> Result<Datum, ValueError> {
-    if !(DATE_MIN..=DATE_MAX).contains(&days) {
-        let value = Datum::Date(days).to_string();
-        return Err(ValueError::DateTimeOutOfRange { value });
-    }
-    Ok(Datum::Date(days))
-}
-
-/// Rounds microseconds since 1970 to the digits of a second's fraction.
-pub(crate) fn rounded(micros: i64, precision: u8) -> i64 {
-    let unit = time_unit(precision);
-    if unit == 1 {
-        return micros;
-    }
-    let from_2000 = micros.saturating_sub(MICROS_2000);
-    let whole = match from_2000 >= 0 {
-        true => from_2000.saturating_add(unit / 2) / unit,
-        false => from_2000.saturating_sub(unit / 2) / unit,
-    };
-    whole.saturating_mul(unit).saturating_add(MICROS_2000)
-}
-
-/// Time of an interval is held in nanoseconds by Arrow: 292 years.
-fn check_interval(interval: Interval) -> Result<Datum, ValueError> {
-    match interval.micros.checked_mul(1_000) {
-        Some(_) => Ok(Datum::Interval(interval)),
-        None => Err(ValueError::IntervalOutOfRange {
-            text: interval.text(),
-        }),
-    }
-}
-
-fn check_timestamp(micros: i64) -> Result<Datum, ValueError> {
-    if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
-        let value = Datum::Timestamp(micros).to_string();
-        return Err(ValueError::DateTimeOutOfRange { value });
-    }
-    Ok(Datum::Timestamp(micros))
-}
-
-fn check_time(micros: i64, precision: u8) -> Result<Datum, ValueError> {
-    if !(0..=DAY_MICROS).contains(&micros) {
-        return Err(ValueError::DateTimeOutOfRange {
-            value: micros.to_string(),
-        });
-    }
-    let unit = time_unit(precision);
-    Ok(Datum::Time((micros + unit / 2) / unit * unit))
-}
-
-fn check_char(mut text: String, length: u32) -> Result<Datum, ValueError> {
-    text.truncate(text.trim_end_matches(' ').len());
-    if text.contains('\0') {
-        return Err(ValueError::NullByte);
-    }
-    if has_more_characters(&text, length) {
-        return Err(ValueError::TooLong {
-            ty: DataType::Char(length),
-        });
-    }
-    Ok(Datum::Text(text))
-}
-
 /// Whether a text has more characters than its type allows.
 pub(crate) fn has_more_characters(text: &str, limit: u32) -> bool {
     let limit = limit as usize;
     text.len() > limit && text.chars().nth(limit).is_some()
-}
-
-fn check_varchar(mut text: String, limit: Option<u32>) -> Result<Datum, ValueError> {
-    if let Some(limit) = limit
-        && let Some((end, _)) = text.char_indices().nth(limit as usize)
-    {
-        if text[end..].bytes().any(|byte| byte != b' ') {
-            return Err(ValueError::TooLong {
-                ty: DataType::Varchar(Some(limit)),
-            });
-        }
-        text.truncate(end);
-    }
-    Ok(Datum::Text(text))
-}
-
-fn check_binary(mut bytes: Vec<u8>, length: u32) -> Result<Datum, ValueError> {
-    if bytes.len() > length as usize {
-        return Err(ValueError::TooLong {
-            ty: DataType::Binary(length),
-        });
-    }
-    bytes.resize(length as usize, 0);
-    Ok(Datum::Bytes(bytes))
-}
-
-fn check_varbinary(bytes: Vec<u8>, limit: Option<u32>) -> Result<Datum, ValueError> {
-    if limit.is_some_and(|limit| bytes.len() > limit as usize) {
-        return Err(ValueError::TooLong {
-            ty: DataType::Varbinary(limit),
-        });
-    }
-    Ok(Datum::Bytes(bytes))
 }
 
 impl fmt::Display for DataType {
@@ -483,6 +325,7 @@ impl fmt::Display for DataType {
             DataType::TimestampTz { precision: 6 } => f.write_str("TIMESTAMP WITH TIME ZONE"),
             DataType::TimestampTz { precision } => write!(f, "TIMESTAMP({precision}) WITH TIME ZONE"),
             DataType::Interval => f.write_str("INTERVAL"),
+            DataType::Array(element) => write!(f, "{element}[]"),
             DataType::Json => f.write_str("JSON"),
             DataType::Jsonb => f.write_str("JSONB"),
             DataType::Uuid => f.write_str("UUID"),
@@ -500,6 +343,13 @@ impl FromStr for DataType {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
+        if let Some(element) = text.trim_end().strip_suffix(']') {
+            let (element, length) = element.rsplit_once('[').ok_or_else(|| unknown_type(text))?;
+            return match length.trim().chars().all(|digit| digit.is_ascii_digit()) {
+                true => element.parse::<DataType>().map(DataType::array),
+                false => Err(unknown_type(text)),
+            };
+        }
         let spelling = Spelling::parse(text).ok_or_else(|| unknown_type(text))?;
         spelling.data_type(text)
     }
@@ -653,6 +503,7 @@ enum StoredType {
     Interval,
     Json,
     Jsonb,
+    Array(Box<StoredType>),
 }
 
 impl From<StoredType> for DataType {
@@ -672,6 +523,7 @@ impl From<StoredType> for DataType {
             StoredType::TimestampTz => DataType::TIMESTAMP_TZ,
             StoredType::Uuid => DataType::Uuid,
             StoredType::Interval => DataType::Interval,
+            StoredType::Array(element) => DataType::from(*element).array(),
             StoredType::Json => DataType::Json,
             StoredType::Jsonb => DataType::Jsonb,
             StoredType::Char(length) => DataType::Char(length),
@@ -702,6 +554,7 @@ impl From<DataType> for StoredType {
             DataType::TIMESTAMP_TZ => StoredType::TimestampTz,
             DataType::Uuid => StoredType::Uuid,
             DataType::Interval => StoredType::Interval,
+            DataType::Array(element) => StoredType::Array(Box::new(StoredType::from(*element))),
             DataType::Json => StoredType::Json,
             DataType::Jsonb => StoredType::Jsonb,
             DataType::Char(length) => StoredType::Char(length),

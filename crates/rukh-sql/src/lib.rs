@@ -38,14 +38,11 @@ pub use exec::slow_log::SlowLog;
 pub use pg::asking::{Backend, Backends};
 pub use rukh_engine::{CounterMerge, ImportNote, Repair, RepairedIndex, RepairedTable};
 pub use rukh_error::{ErrorKind, SqlError, storage_error};
-pub use rukh_functions::forms::array_text::{
-    array_of_dimensions, array_text, dimensions as array_dimensions, elements as array_elements,
-};
 pub use rukh_functions::forms::binary;
 pub use rukh_functions::forms::numerics::NAN as NUMERIC_NAN;
 pub use rukh_functions::scalars::parameters_of_array;
 pub use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};
-pub use rukh_keys::Interval;
+pub use rukh_keys::{Interval, array_dimensions, array_elements, array_of_dimensions, array_text};
 pub use rukh_planner::Constant;
 pub use rukh_syntax::{Split, split_statements};
 pub use sql::copy::{CopyClient, CopyShape};

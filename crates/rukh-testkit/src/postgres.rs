@@ -210,6 +210,8 @@ impl PostgresDatabase {
             "float8" => "double precision".to_owned(),
             "timestamptz" => "timestamp with time zone".to_owned(),
             "varchar" => "character varying".to_owned(),
+            // Arrays of VARCHAR are arrays of TEXT to clients of Rukh (docs/sql.md).
+            "_varchar" => "_text".to_owned(),
             "bpchar" => "character".to_owned(),
             other => other.to_owned(),
         };

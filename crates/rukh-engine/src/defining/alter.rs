@@ -200,7 +200,9 @@ fn bring(
     if added.is_empty() && sequences.is_empty() && !computes {
         return Ok(());
     }
-    let snapshot = change.snapshot_as(changed.catalog.with_table(Table::clone(table)));
+    // Rows that a block gives are laid out by the table that the snapshot knows, and read by the layouts of `through`.
+    let read = through.map_or(table, |through| &through.codec.table);
+    let snapshot = change.snapshot_as(changed.catalog.with_table(Table::clone(read)));
     if computes || !sequences.is_empty() {
         let images = (maintainer, through);
         let (sequences, rows) = rewrite(inner, &snapshot, images, added, sequences, &mut changed.batch)?;

@@ -136,8 +136,8 @@ impl ValueSample {
 
     /// Adds the value of a row with its place in the sample.
     pub(crate) fn add(&mut self, datum: &DatumRef<'_>, place: Option<usize>) {
-        // Documents may be long, and no plan reads the order of their values.
-        let is_document = matches!(datum, DatumRef::Jsonb(_));
+        // Documents and arrays may be long, and no plan reads the order of their values.
+        let is_document = matches!(datum, DatumRef::Jsonb(_) | DatumRef::Array(_));
         if let Some(place) = place.filter(|_| !is_document) {
             match self.sample.get_mut(place) {
                 Some(kept) => *kept = shortened(datum),
@@ -313,7 +313,7 @@ fn fingerprint(datum: &DatumRef<'_>) -> u64 {
         DatumRef::Uuid(v) => xxh3_64(v),
         DatumRef::Text(v) => xxh3_64(v.as_bytes()),
         DatumRef::Interval(v) => xxh3_64(&v.to_bits().to_le_bytes()),
-        DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) => xxh3_64(v),
+        DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) | DatumRef::Array(v) => xxh3_64(v),
     };
     found.max(1)
 }

@@ -34,12 +34,12 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Returns those of a block whose columns have these ascending numbers.
+    /// Returns those of a block whose columns have these numbers, in any order.
     pub(crate) fn of(numbers: &[usize]) -> Numbers {
-        let named = numbers.partition_point(|number| *number < FIRST);
+        let named = numbers.iter().filter(|number| **number < FIRST).max();
         Numbers {
-            named: numbers[..named].last().map_or(0, |last| last + 1),
-            timed: named < numbers.len(),
+            named: named.map_or(0, |greatest| greatest + 1),
+            timed: numbers.iter().any(|number| *number >= FIRST),
         }
     }
 

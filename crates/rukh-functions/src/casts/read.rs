@@ -26,11 +26,10 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 use rukh_error::SqlError;
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{DataType, Datum, array_elements};
 
 use crate::batch::array_of;
 use crate::casts::texts::is_text;
-use crate::forms::array_text::elements;
 use crate::forms::intervals::{INTERVAL, arrow_of};
 use crate::types::{arrow_type, data_type_of_arrow};
 
@@ -221,7 +220,7 @@ fn arrays_of(texts: &StringArray, of: &DataType) -> DataFusionResult<ArrayRef> {
     for text in texts {
         let before = all.len();
         if let Some(text) = text {
-            all.extend(elements(text).ok_or_else(|| {
+            all.extend(array_elements(text).ok_or_else(|| {
                 let message = format!("malformed array literal: \"{text}\"");
                 external(SqlError::statement("22P02", message))
             })?);

@@ -125,6 +125,7 @@ impl Kind {
             DataType::Timestamp { .. } => Kind::Timestamp,
             DataType::TimestampTz { .. } => Kind::TimestampTz,
             DataType::Interval => Kind::Interval,
+            DataType::Array(element) => Kind::of(*element).array(),
             DataType::Json => Kind::Json,
             DataType::Jsonb => Kind::Jsonb,
             DataType::Uuid => Kind::Uuid,

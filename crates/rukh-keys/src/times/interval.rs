@@ -52,6 +52,32 @@ impl Interval {
         days * i128::from(DAY_MICROS) + i128::from(self.micros)
     }
 
+    /// Returns bytes that sort by length, then by months and days.
+    pub(crate) fn to_key(self) -> [u8; 24] {
+        let mut key = [0; 24];
+        key[..16].copy_from_slice(&(self.length() ^ i128::MIN).to_be_bytes());
+        key[16..20].copy_from_slice(&(self.months ^ i32::MIN).to_be_bytes());
+        key[20..].copy_from_slice(&(self.days ^ i32::MIN).to_be_bytes());
+        key
+    }
+
+    /// Takes an interval out of [`Interval::to_key`]; `None` if the bytes are none.
+    pub(crate) fn of_key(key: &[u8]) -> Option<Interval> {
+        let (length, rest) = key.split_first_chunk::<16>()?;
+        let (months, days) = rest.split_first_chunk::<4>()?;
+        let months = i32::from_be_bytes(*months) ^ i32::MIN;
+        let days = i32::from_be_bytes(days.try_into().ok()?) ^ i32::MIN;
+        let whole = Interval {
+            months,
+            days,
+            micros: 0,
+        }
+        .length();
+        let micros = (i128::from_be_bytes(*length) ^ i128::MIN).checked_sub(whole)?;
+        let micros = i64::try_from(micros).ok()?;
+        Some(Interval { months, days, micros })
+    }
+
     /// Packs it into 128 bits: months, days and microseconds from the highest bit on.
     pub fn to_bits(self) -> i128 {
         i128::from(self.months) << 96 | i128::from(self.days as u32) << 64 | i128::from(self.micros as u64)

@@ -110,6 +110,8 @@ fn parse_element(ty: DataType, element: &str) -> Datum {
         Datum::Null
     } else if let Some(digits) = inside("x'") {
         Datum::Bytes(unhex(&digits))
+    } else if let (Some(text), Some(_)) = (inside("'"), ty.element()) {
+        ty.parse_text(&text).expect("an array")
     } else if let Some(text) = inside("'") {
         Datum::Text(unescape(&text.replace("''", "'")))
     } else {

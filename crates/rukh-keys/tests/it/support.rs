@@ -40,6 +40,8 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::Uuid,
         DataType::Varchar(None),
         DataType::Varbinary(None),
+        DataType::Integer.array(),
+        DataType::Varchar(None).array(),
     ]);
     prop_oneof![
         8 => plain,
@@ -106,6 +108,12 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
         .boxed(),
         DataType::Uuid => prop_oneof![Just([0; 16]), Just([0xff; 16]), any::<[u8; 16]>()]
             .prop_map(Datum::Uuid)
+            .boxed(),
+        DataType::Array(element) => proptest::collection::vec(any_value(*element), 0..4)
+            .prop_map(move |values| {
+                let form = rukh_keys::array_form(*element, &values);
+                Datum::Array(form.expect("they are values"))
+            })
             .boxed(),
         DataType::Interval => (
             any::<i32>(),

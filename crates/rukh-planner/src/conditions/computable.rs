@@ -95,7 +95,7 @@ fn sample(ty: DataType) -> Option<Value<'static>> {
         DataType::Uuid => Value::Uuid([0; 16]),
         ty if ty.is_text() => Value::Text(Cow::Borrowed("")),
         ty if ty.is_bytes() => Value::Bytes(Cow::Borrowed(&[])),
-        ty if !ty.is_of_keys() => return None,
+        ty if !ty.is_of_keys() || ty.element().is_some() => return None,
         _ => Value::Int(0),
     })
 }

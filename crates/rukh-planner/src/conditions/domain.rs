@@ -517,23 +517,23 @@ fn least_numeric(ty: DataType) -> Datum {
     parts.map_or(Datum::Null, |parts| Datum::Numeric(parts.to_form()))
 }
 
-/// Returns the smallest value of a type.
-fn min_value(ty: DataType) -> Datum {
-    match ty {
+/// Returns the smallest value of a type, if the type can name it: intervals, documents and arrays cannot.
+fn min_value(ty: DataType) -> Option<Datum> {
+    Some(match ty {
         DataType::Numeric { .. } => least_numeric(ty),
         DataType::Real | DataType::Double => Datum::Float(f64::NEG_INFINITY),
         DataType::Uuid => Datum::Uuid([0; 16]),
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),
         DataType::Binary(length) => Datum::Bytes(vec![0; length as usize]),
         DataType::Varbinary(_) => Datum::Bytes(Vec::new()),
-        ty => ty.min_max().map_or(Datum::Null, |(min, _)| min),
-    }
+        ty => return ty.min_max().map(|(min, _)| min),
+    })
 }
 
 /// Returns the first value behind a cut, if the type can name it.
 pub(crate) fn first_value(ty: DataType, low: &Cut) -> Option<Datum> {
     match low {
-        Cut::Min => Some(min_value(ty)),
+        Cut::Min => min_value(ty),
         Cut::At(datum, crate::conditions::interval::Side::Before) => Some(datum.clone()),
         Cut::At(..) | Cut::Max => None,
     }

@@ -120,7 +120,7 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
             .map(|v| Datum::Uuid(v.to_be_bytes()))
             .to_vec(),
         // No condition on them is planned.
-        DataType::Interval | DataType::Json | DataType::Jsonb => Vec::new(),
+        DataType::Interval | DataType::Json | DataType::Jsonb | DataType::Array(_) => Vec::new(),
         DataType::Char(_) | DataType::Varchar(_) => texts(),
         DataType::Binary(_) | DataType::Varbinary(_) => byte_strings(),
     }

@@ -210,6 +210,14 @@ fn django_migrates() {
 }
 
 #[test]
+fn django_looks_into_documents() {
+    let test = "django_looks_into_documents";
+    if let Some(printed) = run_python(test, "django_documents.py", &script("django_documents.py")) {
+        compare("django_documents", &printed);
+    }
+}
+
+#[test]
 fn node_reads_and_writes() {
     let Some(modules) = need::or_skip("node_reads_and_writes", node()) else {
         return;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
-use rukh_functions::types::{data_type_of, wire_oid};
+use rukh_functions::types::{WIRE_KEY, data_type_of, wire_oid};
 use rukh_keys::DataType;
 use rukh_syntax::shown_name;
 
@@ -35,10 +35,17 @@ impl Columns {
     /// Names and types of the columns of a plan.
     pub(crate) fn of(schema: SchemaRef) -> Self {
         let schema = shown(schema);
-        let info = |field: &FieldRef| ColumnInfo {
-            name: field.name().clone(),
-            ty: data_type_of(field),
-            oid: wire_oid(field),
+        let info = |field: &FieldRef| {
+            // Arrays come as texts.
+            let ty = match data_type_of(field) {
+                DataType::Array(_) => DataType::Varchar(None),
+                ty => ty,
+            };
+            ColumnInfo {
+                name: field.name().clone(),
+                ty,
+                oid: wire_oid(field),
+            }
         };
         let info: Arc<[ColumnInfo]> = schema.fields().iter().map(info).collect();
         let has_blanks = info.iter().any(|column| is_filled(column.ty));
@@ -47,6 +54,17 @@ impl Columns {
             info,
             has_blanks,
         }
+    }
+
+    /// Returns the places and types of columns that are arrays, but for those of other types to clients.
+    pub(crate) fn arrays(&self) -> Vec<(usize, DataType)> {
+        let fields = self.schema.fields().iter().enumerate();
+        let arrays = fields.filter_map(|(at, field)| {
+            let is_other = field.metadata().contains_key(WIRE_KEY);
+            let ty = data_type_of(field);
+            (ty.element().is_some() && !is_other).then_some((at, ty))
+        });
+        arrays.collect()
     }
 
     /// Returns names and types.

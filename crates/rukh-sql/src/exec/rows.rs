@@ -27,6 +27,8 @@ pub struct Rows {
     /// The schema in which documents are texts.
     shown: SchemaRef,
     columns: Arc<[ColumnInfo]>,
+    /// The columns that are arrays, which become texts where rows are given out.
+    arrays: Vec<(usize, DataType)>,
     /// Whether there are columns of CHAR(n).
     has_blanks: bool,
     source: Source,
@@ -127,6 +129,7 @@ impl Rows {
     fn new(columns: Columns, source: Source, context: Option<Arc<StatementContext>>) -> Self {
         Rows {
             shown: shown_schema(&columns.schema),
+            arrays: columns.arrays(),
             schema: columns.schema,
             columns: columns.info,
             has_blanks: columns.has_blanks,
@@ -251,7 +254,15 @@ impl Rows {
                 return Ok(None);
             }
         }
-        Ok(self.pending.pop_front())
+        let mut row = self.pending.pop_front();
+        for (at, ty) in &self.arrays {
+            if let Some(value) = row.as_mut().and_then(|row| row.get_mut(*at))
+                && let Datum::Array(_) = value
+            {
+                *value = Datum::Text(ty.format_text(value));
+            }
+        }
+        Ok(row)
     }
 
     /// Fetches more rows into `pending`; false at the end.
@@ -264,12 +275,19 @@ impl Rows {
         let Some(batch) = self.read_batch()? else {
             return Ok(false);
         };
-        self.pending = rows_of_batch(&batch, &self.columns)?.into();
+        let mut columns = self.columns.to_vec();
+        for (at, ty) in &self.arrays {
+            columns[*at].ty = *ty;
+        }
+        self.pending = rows_of_batch(&batch, &columns)?.into();
         Ok(true)
     }
 
     fn to_batch(&self, rows: &[Vec<Datum>]) -> Result<RecordBatch, SqlError> {
-        let types: Vec<_> = self.columns.iter().map(|column| column.ty).collect();
+        let mut types: Vec<_> = self.types().collect();
+        for (at, ty) in &self.arrays {
+            types[*at] = *ty;
+        }
         batch_of_rows(self.schema.clone(), &types, rows)
     }
 

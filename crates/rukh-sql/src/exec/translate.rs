@@ -6,14 +6,15 @@
 use std::borrow::Cow;
 
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::{InList, Like, Placeholder};
+use datafusion::logical_expr::expr::{InList, Like, Placeholder, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_NAN};
+use rukh_keys::{DAY_MICROS, DataType, Datum, Jsonb, JsonbKind, NUMERIC_NAN};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
 
+use crate::bind::types::documents;
 use crate::bind::types::expressions::{has_other_digits, normalise, typed_sql};
 use crate::bind::types::index_terms::matched_text;
 use crate::exec::regex_prefix::regex_prefixes;
@@ -154,6 +155,7 @@ impl<'t> Translator<'t> {
             Expr::InList(list) => self.in_list(list),
             Expr::Like(like) => self.like(like),
             Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
+            Expr::ScalarFunction(call) => self.contains(call),
             // Not IS TRUE: `NOT flag` is NULL where the flag is.
             Expr::Column(_) if self.is_boolean(expr) => Some(Predicate::Compare {
                 op: CompareOp::Eq,
@@ -291,6 +293,77 @@ impl<'t> Translator<'t> {
             operand: self.operand(operand)?,
             prefix: self.operand(prefix)?,
         })
+    }
+
+    /// `doc @> '{"user": "ada"}'`: what indexes read of the document is what they read of its part; it is checked nevertheless.
+    fn contains(&mut self, call: &ScalarFunction) -> Option<Predicate> {
+        let literal = |expr: &Expr| match expr {
+            Expr::Literal(ScalarValue::LargeBinary(Some(form)), _) => Some(form.clone()),
+            _ => None,
+        };
+        let (document, part) = match (call.name(), call.args.as_slice()) {
+            ("jsonb_contains", [document, part]) => (document, literal(part)?),
+            ("jsonb_contained", [part, document]) => (document, literal(part)?),
+            _ => return None,
+        };
+        let mut all = Vec::new();
+        self.members(document, Jsonb::new(&part), 0, &mut all);
+        if all.is_empty() {
+            return None;
+        }
+        all.push(self.opaque(&Expr::ScalarFunction(call.clone())));
+        Some(Predicate::And(all))
+    }
+
+    /// Adds what index expressions read of a document that has these members.
+    fn members(&self, document: &Expr, part: Jsonb<'_>, depth: usize, all: &mut Vec<Predicate>) {
+        /// Levels of objects that indexes are looked for.
+        const DEPTH_MAX: usize = 8;
+        if self.expressions.is_empty() || depth > DEPTH_MAX {
+            return;
+        }
+        for (name, value) in part.members() {
+            let member = |function| documents::member(function, document, name);
+            match value.kind() {
+                JsonbKind::Object => {
+                    if let Some(inner) = member("jsonb_object_field") {
+                        self.members(&inner, value, depth + 1, all);
+                    }
+                }
+                JsonbKind::Text | JsonbKind::Number | JsonbKind::Bool(_) => {
+                    let Some(read) = member("jsonb_object_field_text") else {
+                        continue;
+                    };
+                    let (read, shown) = (
+                        matched_text(self.table, &read),
+                        value.as_text().unwrap_or_default(),
+                    );
+                    for (position, known) in self.expressions.iter().enumerate() {
+                        let ty = match known
+                            .strip_prefix("CAST(")
+                            .and_then(|known| known.strip_prefix(&read))
+                        {
+                            Some(cast) => cast
+                                .strip_prefix(" AS ")
+                                .and_then(|ty| ty.strip_suffix(')')?.parse().ok()),
+                            None if *known == read => Some(DataType::Varchar(None)),
+                            None => None,
+                        };
+                        // Equal numbers may be other texts.
+                        let is_number = |ty: &DataType| ty.is_integer() || ty.is_float() || ty.is_decimal();
+                        let is_same = |ty: &DataType| value.kind() != JsonbKind::Number || is_number(ty);
+                        if let Some(ty) = ty.filter(is_same)
+                            && let Ok(datum) = ty.parse_text(&shown)
+                        {
+                            let term = Operand::Term(TermId::expression(position as u32));
+                            let constant = Operand::Constant(Constant::new(datum, ty));
+                            all.push(Predicate::compare(CompareOp::Eq, term, constant));
+                        }
+                    }
+                }
+                JsonbKind::Array | JsonbKind::Null => {}
+            }
+        }
     }
 
     fn operand(&self, expr: &Expr) -> Option<Operand> {

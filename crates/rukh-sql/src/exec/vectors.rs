@@ -22,6 +22,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::SchemaRef;
 use rukh_engine::{ColumnBatch, ColumnVector, Strings, Values, ranked_float, ranked_real};
+use rukh_functions::batch::array_of;
 use rukh_functions::forms::intervals::arrow_of;
 use rukh_functions::forms::numerics::unscaled_of_form;
 use rukh_functions::types::arrow_type;
@@ -102,6 +103,16 @@ fn intervals(values: &[i128], nulls: Option<&NullBuffer>) -> Result<ArrayRef, Sq
     Ok(Arc::new(values))
 }
 
+/// Arrays are taken apart one by one.
+fn arrays(ty: &DataType, strings: &Strings, nulls: Option<&NullBuffer>) -> Result<ArrayRef, SqlError> {
+    let rows = 0..strings.offsets.len().saturating_sub(1);
+    let datums = rows.map(|row| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
+        true => Datum::Null,
+        false => Datum::Array(strings.get(row).to_vec()),
+    });
+    array_of(ty, &datums.collect::<Vec<Datum>>())
+}
+
 /// Documents have ends of 64 bits in Arrow.
 fn documents(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
     let offsets: Vec<i64> = strings.offsets.iter().map(|end| i64::from(*end)).collect();
@@ -121,6 +132,7 @@ fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Res
     match ty {
         DataType::Uuid => return uuids(&strings, nulls.as_ref()),
         DataType::Json | DataType::Jsonb => return documents(ty, strings, nulls),
+        DataType::Array(_) => return arrays(ty, &strings, nulls.as_ref()),
         DataType::Numeric { scale, .. } => return numerics(ty, *scale as i8, &strings, nulls.as_ref()),
         _ => {}
     }

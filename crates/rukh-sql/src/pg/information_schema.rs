@@ -321,7 +321,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("udt_schema", same("pg_catalog", rows.len())),
         (
             "udt_name",
-            texts(types().map(|ty| Some(pg_catalog::type_name(ty).to_string()))),
+            texts(types().map(|ty| Some(pg_catalog::type_name(ty)))),
         ),
         ("scope_catalog", no_text()),
         ("scope_schema", no_text()),
@@ -384,6 +384,7 @@ fn radix(ty: &DataType) -> Option<i64> {
 /// Returns the name of a type without its length or precision, as the SQL standard spells it.
 pub(crate) fn type_name(ty: &DataType) -> String {
     let name = match ty {
+        DataType::Array(_) => "ARRAY".to_string(),
         DataType::Varchar(_) => "character varying".to_string(),
         DataType::Timestamp { .. } => "timestamp without time zone".to_string(),
         DataType::TimestampTz { .. } => "timestamp with time zone".to_string(),

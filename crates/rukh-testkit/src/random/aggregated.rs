@@ -75,8 +75,13 @@ pub(super) fn above_aggregates(table: &RandomTable, random: &mut StdRng) -> (Str
 
 /// A column whose values both databases group and show alike.
 fn grouped_column<'a>(table: &'a RandomTable, random: &mut StdRng) -> &'a str {
-    let is_plain =
-        |column: &&RandomColumn| !matches!(column.ty, DataType::Char(_) | DataType::Real | DataType::Double);
+    // Grouping sets over intervals and documents are refused.
+    let is_plain = |column: &&RandomColumn| {
+        !matches!(
+            column.ty,
+            DataType::Char(_) | DataType::Real | DataType::Double | DataType::Interval | DataType::Jsonb
+        )
+    };
     let plain: Vec<&RandomColumn> = table.columns.iter().filter(is_plain).collect();
     plain
         .choose(random)

@@ -212,6 +212,19 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
             "1 mon",
             "2 years 03:00:00",
         ],
+        DataType::Array(DataType::Integer) => {
+            vec![
+                "{}",
+                "{-1,5}",
+                "{1}",
+                "{1,0}",
+                "{1,NULL}",
+                "{1,2,3}",
+                "{2147483647}",
+                "{NULL}",
+            ]
+        }
+        DataType::Array(_) => vec!["{}", "{\"\"}", "{a}", "{a,b}", "{\"a b\",NULL}", "{ab}", "{NULL}"],
         DataType::Json => vec!["null", "1", "\"a\"", "[1,  2]", "{\"b\":1, \"a\" : {}}"],
         DataType::Jsonb => vec![
             "null",
@@ -388,6 +401,8 @@ mod tests {
             DataType::TIMESTAMP,
             DataType::TIMESTAMP_TZ,
             DataType::Uuid,
+            DataType::Integer.array(),
+            DataType::Varchar(None).array(),
             DataType::Interval,
             DataType::Json,
             DataType::Jsonb,

@@ -12,7 +12,7 @@ use crate::known::Known;
 use crate::{Difference, Found, compared, judge};
 
 /// Types of arguments that columns do not have here.
-const NO_COLUMNS: [&str; 3] = ["interval", "int[]", "text[]"];
+const NO_COLUMNS: [&str; 1] = ["interval"];
 
 /// A table of the arguments of a call, and an index on it.
 struct Stored {

@@ -91,8 +91,10 @@ pub(crate) fn cut(rows: usize, block_rows: usize) -> impl Iterator<Item = Range<
     (0..blocks).map(move |nth| rows * nth / blocks..rows * (nth + 1) / blocks)
 }
 
-/// Encodes some rows of these columns, which have these ascending numbers, as a block: its pieces with
+/// Encodes some rows of these columns, which have these numbers, as a block: its pieces with
 /// their keys, in key order. `key_of` gives the key of each row.
+///
+/// Numbers do not ascend where a column got another type: it has the number of a later column, and its place.
 pub(crate) fn encode<'k>(
     numbers: &[usize],
     columns: &[ColumnVector],
@@ -102,13 +104,15 @@ pub(crate) fn encode<'k>(
 ) -> Vec<(Vec<u8>, Vec<u8>)> {
     let (first_key, last_key) = (key_of(rows.start), key_of(rows.end - 1));
     let mut stored = Vec::with_capacity(columns.len());
-    let mut shifts = vec![None; Numbers::of(numbers).len()];
+    let all = Numbers::of(numbers);
+    let mut shifts = vec![None; all.len()];
     let mut filters = vec![false; shifts.len()];
     let mut hashes = Vec::new();
-    for (number, vector) in numbers.iter().zip(columns) {
+    let mut ascending: Vec<(&usize, &ColumnVector)> = numbers.iter().zip(columns).collect();
+    ascending.sort_by_key(|(number, _)| **number);
+    for (number, vector) in ascending {
         let (shift, pieces) = encode_column(*number, vector, rows.clone(), cutting, key_of);
-        let place = Numbers::of(numbers).place(*number);
-        let place = place.expect("the number is one of them");
+        let place = all.place(*number).expect("the number is one of them");
         shifts[place] = shift;
         let bytes = pieces.iter().map(|(_, value)| value.len()).sum();
         if let Some(of_column) = filter::of_column(*number, vector, rows.clone(), bytes) {

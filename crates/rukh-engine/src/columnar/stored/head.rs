@@ -92,7 +92,7 @@ pub(crate) struct Extras<'a> {
     pub(crate) identity: u64,
 }
 
-/// Encodes the head of a block of some rows of these columns, which have these ascending numbers, to be
+/// Encodes the head of a block of some rows of these columns, which have these numbers in any order, to be
 /// stored under `key`. A number that no column has stands for a column of NULLs.
 pub(crate) fn encode(
     key: &[u8],
@@ -113,7 +113,7 @@ pub(crate) fn encode(
     out.extend_from_slice(last_key);
     out.extend_from_slice(&(all.named as u16).to_le_bytes());
     for number in all.iter() {
-        let Ok(slot) = numbers.binary_search(&number) else {
+        let Some(slot) = numbers.iter().position(|known| *known == number) else {
             out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
             out.push(NO_BOUNDS);
             continue;

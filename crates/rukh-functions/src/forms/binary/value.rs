@@ -3,7 +3,9 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use bytes::BufMut;
-use rukh_keys::{DataType, Datum, Interval, Jsonb, NumericParts};
+use rukh_keys::{DataType, Datum, Interval, Jsonb, NumericParts, array_form, array_values};
+
+use crate::types::oid_of;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
 const EPOCH_DAYS: i32 = 10_957;
@@ -54,6 +56,7 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
             out.put_i32(interval.days);
             out.put_i32(interval.months);
         }
+        Datum::Array(form) => write_array(form, ty, out),
         // The text behind the version of the form, which is 1.
         Datum::Jsonb(form) => {
             out.put_u8(1);
@@ -102,11 +105,78 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
             })
         }
         DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
-        DataType::Json | DataType::Jsonb => return None,
+        DataType::Array(element) => read_array(bytes, **element)?,
+        DataType::Json => Datum::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
+        DataType::Jsonb => {
+            let text = std::str::from_utf8(bytes.strip_prefix(&[1])?).ok()?;
+            ty.parse_text(text).ok()?
+        }
         DataType::Decimal { .. } | DataType::Numeric { .. } | DataType::Char(_) | DataType::Varchar(_) => {
             return None;
         }
     })
+}
+
+/// Appends an array: its dimensions, whether there are NULLs, the type of the elements, the length and first place, and the elements.
+fn write_array(form: &[u8], ty: &DataType, out: &mut impl BufMut) {
+    let element = ty.element().unwrap_or(*ty);
+    let values = array_values(element, form).unwrap_or_default();
+    out.put_i32(i32::from(!values.is_empty()));
+    out.put_i32(i32::from(values.iter().any(Datum::is_null)));
+    out.put_u32(oid_of(&element));
+    if !values.is_empty() {
+        out.put_i32(i32::try_from(values.len()).unwrap_or(i32::MAX));
+        out.put_i32(1);
+    }
+    for value in values {
+        let mut bytes = Vec::new();
+        write(&value, &element, &mut bytes);
+        match value.is_null() {
+            true => out.put_i32(-1),
+            false => {
+                out.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+                out.put_slice(&bytes);
+            }
+        }
+    }
+}
+
+/// Reads an array of one dimension at most.
+fn read_array(bytes: &[u8], element: DataType) -> Option<Datum> {
+    let mut rest = bytes;
+    let mut number = || -> Option<i32> {
+        let (head, tail) = rest.split_first_chunk::<4>()?;
+        rest = tail;
+        Some(i32::from_be_bytes(*head))
+    };
+    let (dimensions, _nulls, _element) = (number()?, number()?, number()?);
+    let count = match dimensions {
+        0 => 0,
+        1 => {
+            let (count, _first) = (usize::try_from(number()?).ok()?, number()?);
+            count
+        }
+        _ => return None,
+    };
+    let mut values = Vec::new();
+    for _ in 0..count {
+        let (head, tail) = rest.split_first_chunk::<4>()?;
+        let length = i32::from_be_bytes(*head);
+        if length == -1 {
+            rest = tail;
+            values.push(Datum::Null);
+            continue;
+        }
+        let (value, tail) = tail.split_at_checked(usize::try_from(length).ok()?)?;
+        rest = tail;
+        values.push(match element {
+            text if text.is_text() => Datum::Text(std::str::from_utf8(value).ok()?.to_owned()),
+            number if number.is_decimal() => element.parse_text(&read_decimal(value)?).ok()?,
+            _ => element.check(read(value, &element)?).ok()?,
+        });
+    }
+    let form = array_form(element, &values).ok()?;
+    rest.is_empty().then_some(Datum::Array(form))
 }
 
 /// Reads a DECIMAL or NUMERIC as text; `None` if the bytes are none. NaN and infinities come as their names.

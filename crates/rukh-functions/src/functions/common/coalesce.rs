@@ -1,4 +1,4 @@
-//! `coalesce` of documents: DataFusion finds no common type of a JSONB and of a literal, which is read as one later.
+//! `coalesce` of documents and arrays: DataFusion finds no common type of a JSONB and of a literal, which is read as one later.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -30,7 +30,12 @@ impl ScalarUDFImpl for Coalesce {
     as_usual!(name signature return_type);
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        let is_document = |ty: &&ArrowType| matches!(ty, ArrowType::LargeBinary | ArrowType::LargeUtf8);
+        let is_document = |ty: &&ArrowType| {
+            matches!(
+                ty,
+                ArrowType::LargeBinary | ArrowType::LargeUtf8 | ArrowType::List(_)
+            )
+        };
         let is_open = |ty: &ArrowType| ty.is_null() || *ty == ArrowType::Utf8;
         match types.iter().find(is_document) {
             Some(document) if types.iter().all(|ty| ty == document || is_open(ty)) => {

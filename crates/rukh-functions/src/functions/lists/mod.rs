@@ -1,6 +1,6 @@
 //! Arrays: their order, elements and dimensions.
 //!
-//! Deliberately not here: their texts (`forms::array_text`).
+//! Deliberately not here: their texts (crate `rukh-keys`).
 
 pub mod array_order;
 pub mod arrays;

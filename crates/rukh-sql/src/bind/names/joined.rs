@@ -7,6 +7,7 @@
 //! | `SELECT k FROM a FULL JOIN b USING (k)`       | `SELECT coalesce(a.k, b.k) AS k …`                           |
 //! | `… a NATURAL JOIN b`                          | the same, by all names that both sides have                   |
 //! | `SELECT row_to_json(t) FROM t`                | `SELECT json_row('k', t.k, 'x', t.x) FROM t`                 |
+//! | `… FROM (SELECT a.*, b.y FROM a, b)`          | `… FROM (SELECT a.*, b.y AS y …)`, if `a` has no `y`          |
 //! | `SELECT count(t) …`, `… WHERE t IS NULL`        | see `whole_rows`                                              |
 //!
 //! DataFusion takes the merged column of whichever side, which is NULL where that side has no row, and leaves it where it
@@ -27,6 +28,7 @@ use rukh_syntax::sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
 };
 
+use crate::bind::names::output_names::name_of;
 use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::spelled;
@@ -62,6 +64,7 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
             relations: Some(relations),
             spelled: Spelled::default(),
             orders: Vec::new(),
+            is_left: false,
         };
         match query.walk_mut(&mut change) {
             ControlFlow::Continue(()) | ControlFlow::Break(Ok(false)) => left_as_written += 1,
@@ -71,8 +74,8 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
     }
 }
 
-/// Whether a SELECT has what is spelled out here.
-fn is_concerned(select: &Select, order: Option<&OrderBy>) -> bool {
+/// Whether a SELECT has what is spelled out here. One that is nested gives columns that the query around it names.
+fn is_concerned(select: &Select, order: Option<&OrderBy>, is_nested: bool) -> bool {
     let merges = |item: &TableWithJoins| item.joins.iter().any(|join| constraint(join).is_some_and(merges));
     fn nested(factor: &TableFactor, merges: &dyn Fn(&TableWithJoins) -> bool) -> bool {
         match factor {
@@ -88,7 +91,24 @@ fn is_concerned(select: &Select, order: Option<&OrderBy>) -> bool {
         .iter()
         .any(|item| merges(item) || factors(item).any(|factor| nested(factor, &merges)));
     let names_rows = || select.projection.walk(&mut Rows).is_break() || whole_rows::are_named(select, order);
-    joins || (!select.from.is_empty() && names_rows())
+    joins || (is_nested && has_column_beside_star(select)) || (!select.from.is_empty() && names_rows())
+}
+
+fn is_star(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
+
+/// Returns the name of a column that no alias names.
+fn unaliased(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::UnnamedExpr(expr) => name_of(expr),
+        _ => None,
+    }
+}
+
+fn has_column_beside_star(select: &Select) -> bool {
+    let items = &select.projection;
+    items.iter().any(is_star) && items.iter().any(|item| unaliased(item).is_some())
 }
 
 fn factors(item: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
@@ -179,7 +199,7 @@ impl Visitor for Finder {
 
     fn post_visit_select(&mut self, select: &Select) -> ControlFlow<Found> {
         let order = self.orders.last().and_then(Option::as_ref);
-        if !is_concerned(select, order) {
+        if !is_concerned(select, order, self.orders.len() > 1) {
             return ControlFlow::Continue(());
         }
         if self.skip > 0 {
@@ -344,6 +364,8 @@ struct Change {
     spelled: Spelled,
     /// ORDER BYs of the queries around.
     orders: Vec<Option<OrderBy>>,
+    /// Whether a column beside a star of the SELECT has no name of its own.
+    is_left: bool,
 }
 
 /// The columns of a SELECT that was spelled out.
@@ -376,7 +398,8 @@ impl VisitorMut for Change {
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
         let order = self.orders.last().and_then(Option::as_ref);
-        if self.relations.is_none() || !is_concerned(select, order) {
+        let is_nested = self.orders.len() > 1;
+        if self.relations.is_none() || !is_concerned(select, order, is_nested) {
             return ControlFlow::Continue(());
         }
         if self.skip > 0 {
@@ -389,7 +412,8 @@ impl VisitorMut for Change {
             Err(error) => return ControlFlow::Break(Err(error)),
         }
         // What is left as it was would be found again.
-        match is_concerned(select, None) {
+        self.is_left = is_nested && has_column_beside_star(select);
+        match is_concerned(select, None, false) {
             true => ControlFlow::Break(Ok(false)),
             false => ControlFlow::Continue(()),
         }
@@ -400,7 +424,7 @@ impl VisitorMut for Change {
         if self.relations.is_some() {
             return ControlFlow::Continue(());
         }
-        let mut is_left = false;
+        let mut is_left = self.is_left;
         if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &mut query.order_by)
             && let OrderByKind::Expressions(keys) = &mut order.kind
         {
@@ -418,7 +442,7 @@ impl VisitorMut for Change {
                     self.spelled.spell_out_rows(&mut key.expr);
                 }
             }
-            is_left = whole_rows::are_named(select, Some(order));
+            is_left |= whole_rows::are_named(select, Some(order));
         }
         ControlFlow::Break(Ok(!is_left))
     }
@@ -443,6 +467,7 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, S
     spelled.spell_out_rows(&mut select.having);
     spelled.spell_out_rows(&mut select.qualify);
     spell_out_items(select, &spelled);
+    name_beside_stars(select, &spelled);
     let merged = &spelled.merged;
     if merged.is_empty() {
         return Ok(spelled);
@@ -498,6 +523,39 @@ fn spell_out_items(select: &mut Select, spelled: &Spelled) {
                 replace(&mut item, merged);
                 select.projection.push(item);
             }
+        }
+    }
+}
+
+/// Gives columns beside stars their names where no star gives one of that name: `output_names` takes any other for a twin.
+fn name_beside_stars(select: &mut Select, spelled: &Spelled) {
+    let of_star = |item: &SelectItem, wanted: &str| {
+        let has = |columns: &[Column]| columns.iter().any(|column| column.name == wanted);
+        match item {
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                let last = name.0.last().and_then(|part| part.as_ident()).map(folded);
+                let relation = spelled
+                    .relations
+                    .iter()
+                    .find(|relation| table_of(relation) == last);
+                relation.is_none_or(|(_, columns)| has(columns))
+            }
+            item => is_star(item) && has(&spelled.columns),
+        }
+    };
+    for at in 0..select.projection.len() {
+        let items = &mut select.projection;
+        let Some(name) = unaliased(&items[at]) else {
+            continue;
+        };
+        if items.iter().any(is_star)
+            && !items.iter().any(|item| of_star(item, &name))
+            && let SelectItem::UnnamedExpr(expr) = &items[at]
+        {
+            items[at] = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: Ident::with_quote('"', name),
+            };
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Parameters that are arrays: `id = ANY ($1)`, `$1::int[]`.
 //!
-//! A parameter has a type of a column, and no column is an array: an array comes as its text, `{1,2}`. When
-//! the values are known the text is put into the query, element by element, so that `id = ANY ($1)` reads as
+//! An array comes as its text, `{1,2}`, or as a value. When the values are known they are put into the query, element by element, so that `id = ANY ($1)` reads as
 //! few keys as `id IN (1, 2)` does. Before, a parameter is declared an array of the type that it is compared with.
 
 use std::borrow::Cow;
@@ -13,7 +12,9 @@ use rukh_syntax::sqlparser::ast::{Array, BinaryOperator, DataType, Expr, Query, 
 
 use crate::bind::spelling::typed_parameters::cast;
 use rukh_error::SqlError;
-use rukh_functions::forms::array_text::elements;
+use rukh_functions::scalars::datums_from_array;
+use rukh_functions::types::data_type_of_arrow;
+use rukh_keys::{Datum, array_elements};
 use rukh_syntax::{Walk, WalkMut};
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
@@ -128,18 +129,22 @@ impl Arrays<'_> {
     /// Returns the elements of a parameter; `None` if it is NULL.
     fn elements(&self, number: usize) -> Result<Option<Vec<Expr>>, SqlError> {
         let value = number.checked_sub(1).and_then(|at| self.params.get(at));
-        let text = match value {
-            Some(ScalarValue::Utf8(text)) => text,
+        let all = match value {
             Some(value) if value.is_null() => return Ok(None),
+            Some(ScalarValue::Utf8(Some(text))) => array_elements(text).ok_or_else(|| {
+                let message = format!("malformed array literal: \"{text}\"");
+                SqlError::statement("22P02", message)
+            })?,
+            Some(ScalarValue::List(list)) => {
+                let ty = data_type_of_arrow(&list.value_type());
+                let datums = datums_from_array(&list.value(0), &ty)?;
+                let text = |datum: Datum| (!datum.is_null()).then(|| ty.format_text(&datum));
+                datums.into_iter().map(text).collect()
+            }
             _ => {
                 let message = "op ANY/ALL (array) requires array on right side";
                 return Err(SqlError::statement("42809", message));
             }
-        };
-        let Some(text) = text else { return Ok(None) };
-        let Some(all) = elements(text) else {
-            let message = format!("malformed array literal: \"{text}\"");
-            return Err(SqlError::statement("22P02", message));
         };
         let literal = |element: Option<String>| match element {
             Some(text) => Value::SingleQuotedString(text),

@@ -19,8 +19,8 @@ use datafusion::scalar::ScalarValue;
 use rukh_functions::types::data_type_of_arrow;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
-    self, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
-    TimezoneInfo, Value, VisitorMut,
+    self, ArrayElemTypeDef, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Query, TimezoneInfo, Value, VisitorMut,
 };
 
 use crate::bind::spelling::integer_literals::asks_for_constants;
@@ -141,6 +141,10 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
             fields: None,
             precision: None,
         },
+        DataType::Array(element) => {
+            let element = cast_type(*element).unwrap_or(Ast::Text);
+            Ast::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
+        }
         DataType::Json => Ast::JSON,
         DataType::Jsonb => Ast::JSONB,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => return None,

@@ -9,12 +9,16 @@
 //!
 //! The first may read the query around; the others may where DataFusion plans it.
 
+use std::ops::ControlFlow;
+
 use rukh_syntax::sqlparser::ast::{
     Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident, OrderByExpr,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, Visitor, WindowSpec, WindowType,
 };
 
+use super::row_functions::list_of_rows;
 use rukh_syntax::HIDDEN;
+use rukh_syntax::Walk;
 use rukh_syntax::folded;
 use rukh_syntax::make::call;
 use rukh_syntax::make::{derived, select};
@@ -39,6 +43,30 @@ fn only_item(select: &Select) -> Option<&Expr> {
     match select.projection.as_slice() {
         [SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. }] => Some(item),
         _ => None,
+    }
+}
+
+/// Breaks off at a function that gives rows: no aggregate takes one.
+struct OfRows;
+
+impl Visitor for OfRows {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let gives_rows = |function: &Function| {
+            let name = function
+                .name
+                .0
+                .last()
+                .and_then(|part| part.as_ident())
+                .map(folded);
+            name.is_some_and(|name| ["unnest", "generate_series"].contains(&name.as_str()))
+                || list_of_rows(function).is_some()
+        };
+        match expr {
+            Expr::Function(function) if gives_rows(function) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     }
 }
 
@@ -85,6 +113,9 @@ fn aggregated(query: &Query) -> Option<Query> {
         return None;
     }
     let item = only_item(select)?;
+    if item.walk(&mut OfRows).is_break() {
+        return None;
+    }
     let function = array_agg(item.clone(), keys_of(query, Some(item))?)?;
     let mut select = select.clone();
     select.projection = vec![SelectItem::UnnamedExpr(function)];
@@ -120,7 +151,8 @@ fn of_numbered(query: &Query) -> Option<Query> {
     };
     let item = only_item(select)?;
     let keys = keys_of(query, Some(item))?;
-    if keys.is_empty() || matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))) {
+    let is_distinct = matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_)));
+    if keys.is_empty() || is_distinct || item.walk(&mut OfRows).is_break() {
         return None;
     }
     let mut numbered = select.clone();

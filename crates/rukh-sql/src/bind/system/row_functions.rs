@@ -4,8 +4,10 @@
 //! |---------------------------------------------|---------------------------------------------------------------------|
 //! | `jsonb_array_elements(x) e`                 | `UNNEST(jsonb_array_elements_list(x)) e (value)`                     |
 //! | `e` beside it                               | `e.value`                                                           |
-//! | `jsonb_each(x) e`                           | `LATERAL (SELECT unnest(…) AS key, unnest(…) AS value) e`            |
-//! | `unnest(x, y) WITH ORDINALITY u (a, b, n)`  | `LATERAL (SELECT unnest(x), unnest(y), unnest(generate_series(1, …))) u (a, b, n)` |
+//! | `jsonb_each(x) e`                           | `UNNEST(jsonb_each_keys_list(x), jsonb_each_list(x)) e (key, value)` |
+//! | `LATERAL unnest(x) u`                       | `UNNEST(x) u (u)`                                                    |
+//! | `generate_series(1, t.k) g`                 | `UNNEST(generate_series(1, t.k)) g (g)`                              |
+//! | `unnest(x, y) WITH ORDINALITY u (a, b, n)`  | `UNNEST(x, y, generate_series(1, …)) u (a, b, n)`                   |
 //! | `jsonb_to_recordset(x) r (a int, b text)`   | `LATERAL (SELECT (value ->> 'a')::int, value ->> 'b' FROM UNNEST(…) d (value)) r (a, b)` |
 //!
 //! The number of a row is at most the length of the longest array.
@@ -17,21 +19,22 @@ use rukh_functions::functions::json::expand::list_of;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    Value, VisitorMut,
+    Value, Visitor, VisitorMut,
 };
 
 use rukh_syntax::make::{binary, call, cast, nested, select_from};
-use rukh_syntax::{HIDDEN, WalkMut, folded};
+use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
 /// The number of a row.
 const ORDINALITY: &str = "ordinality";
 
-/// A function in FROM: its name, its arguments, whether its rows are numbered.
+/// A function in FROM: its name, its arguments, whether its rows are numbered, whether it stands behind LATERAL.
 struct Called<'f> {
     name: String,
     arguments: Vec<Expr>,
     alias: Option<&'f TableAlias>,
     is_numbered: bool,
+    is_lateral: bool,
 }
 
 impl<'f> Called<'f> {
@@ -48,6 +51,7 @@ impl<'f> Called<'f> {
                 arguments: values(&arguments.args)?,
                 alias: alias.as_ref(),
                 is_numbered: *with_ordinality,
+                is_lateral: false,
             }),
             TableFactor::Function {
                 name, args, alias, ..
@@ -56,6 +60,7 @@ impl<'f> Called<'f> {
                 arguments: values(args)?,
                 alias: alias.as_ref(),
                 is_numbered: false,
+                is_lateral: true,
             }),
             TableFactor::UNNEST {
                 alias,
@@ -68,9 +73,16 @@ impl<'f> Called<'f> {
                 arguments: array_exprs.clone(),
                 alias: alias.as_ref(),
                 is_numbered: *with_ordinality,
+                is_lateral: false,
             }),
             _ => None,
         }
+    }
+
+    fn reads_columns(&self) -> bool {
+        self.arguments
+            .iter()
+            .any(|argument| argument.walk(&mut OfColumn).is_break())
     }
 
     /// Returns the columns, each with the array of its values; `None` of functions that are none of these.
@@ -90,14 +102,29 @@ impl<'f> Called<'f> {
             at => (format!("unnest{HIDDEN}{at}"), array),
         };
         match self.name.as_str() {
-            "unnest" if self.is_numbered => {
+            "unnest" if self.is_numbered || self.is_lateral => {
                 Some(self.arguments.iter().cloned().enumerate().map(named).collect())
             }
-            "generate_series" if self.is_numbered => {
+            // Rows of a series of constants are made as they are read.
+            "generate_series" if self.is_numbered || self.is_lateral || self.reads_columns() => {
                 let array = call("generate_series", self.arguments.clone());
                 Some(vec![(self.name.clone(), array)])
             }
             _ => None,
+        }
+    }
+}
+
+/// Breaks off at a column.
+struct OfColumn;
+
+impl Visitor for OfColumn {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 }
@@ -195,22 +222,13 @@ fn rows(called: &Called<'_>) -> Option<TableFactor> {
         ));
     }
     let alias = alias(called, columns.iter().map(|(name, _)| name.as_str()));
-    if let [(_, array)] = columns.as_slice() {
-        return Some(TableFactor::UNNEST {
-            alias: Some(alias),
-            array_exprs: vec![array.clone()],
-            with_offset: false,
-            with_offset_alias: None,
-            with_ordinality: false,
-        });
-    }
-    let items = columns
-        .into_iter()
-        .map(|(name, array)| SelectItem::ExprWithAlias {
-            expr: call("unnest", vec![array]),
-            alias: Ident::with_quote('"', name),
-        });
-    Some(lateral(select_from(items.collect(), Vec::new(), None), alias))
+    Some(TableFactor::UNNEST {
+        alias: Some(alias),
+        array_exprs: columns.into_iter().map(|(_, array)| array).collect(),
+        with_offset: false,
+        with_offset_alias: None,
+        with_ordinality: false,
+    })
 }
 
 fn lateral(query: Query, alias: TableAlias) -> TableFactor {

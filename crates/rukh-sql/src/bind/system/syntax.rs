@@ -40,9 +40,9 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::bind::names::output_names::name_of;
 use crate::bind::spelling::array_parameters::{all_of, any_of};
-use rukh_functions::forms::array_text::elements;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::texts::similar::{LIKE_ESCAPE, like_escape};
+use rukh_keys::array_elements;
 use rukh_syntax::WalkMut;
 use rukh_syntax::make::{call, join};
 
@@ -417,7 +417,7 @@ fn literal_array(value: &Value) -> Option<Expr> {
         None => Expr::Value(Value::Null.into()),
     };
     Some(Expr::Array(Array {
-        elem: elements(text)?.into_iter().map(element).collect(),
+        elem: array_elements(text)?.into_iter().map(element).collect(),
         named: true,
     }))
 }
@@ -616,20 +616,28 @@ fn is_vector(expr: &Expr) -> bool {
     }
 }
 
-/// Vectors count from 0, and fields are named by texts.
+/// Vectors count from 0, fields are named by texts, and `t.a[1]` is a place of the column `t.a`: it comes as the root `t`
+/// and a chain of a name and a place, which DataFusion does not find in a query around.
 fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
-    let is_vector = |name: &Ident| VECTORS.contains(&name.value.to_lowercase().as_str());
-    let last = match root {
-        Expr::Identifier(name) => Some(name),
-        Expr::CompoundIdentifier(parts) => parts.last(),
+    let name = |access: &AccessExpr| match access {
+        AccessExpr::Dot(Expr::Identifier(name)) => Some(name.clone()),
         _ => None,
     };
-    // `i.indkey[0]` comes as the root `i` and a chain of a name and a place.
-    let in_chain = chain.iter().rev().find_map(|access| match access {
-        AccessExpr::Dot(Expr::Identifier(name)) => Some(name),
-        _ => None,
-    });
-    if in_chain.or(last).is_some_and(is_vector) {
+    if let Expr::Identifier(table) = root
+        && let names = chain.iter().map_while(name).collect::<Vec<Ident>>()
+        && !names.is_empty()
+    {
+        let places = chain[names.len()..].to_vec();
+        let column = Expr::CompoundIdentifier(std::iter::once(table.clone()).chain(names).collect());
+        if places.is_empty() {
+            return Some(column);
+        }
+        return access(&column, &places).or(Some(Expr::CompoundFieldAccess {
+            root: Box::new(column),
+            access_chain: places,
+        }));
+    }
+    if is_vector(root) {
         let mut chain = chain.to_vec();
         let Some(AccessExpr::Subscript(Subscript::Index { index })) = chain.last_mut() else {
             return None;

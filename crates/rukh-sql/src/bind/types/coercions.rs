@@ -35,6 +35,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionRewriter};
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
+use rukh_functions::casts::read::read_text;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::lists::array_order::array_comparison;
@@ -355,11 +356,17 @@ pub(crate) fn converted(expr: Expr, ty: &ArrowType, schema: &DFSchema) -> DataFu
             Expr::Literal(..) => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
             expr => expr.cast_to(ty, schema),
         },
-        _ => match cast_number(&expr, ty, schema) {
+        _ => match cast_number(&expr, ty, schema).or_else(|| array_of_text(&expr, ty, schema)) {
             Some(own) => Ok(own),
             None => expr.cast_to(ty, schema),
         },
     }
+}
+
+/// Reads a literal beside arrays as one of them; `None` of all else.
+fn array_of_text(expr: &Expr, ty: &ArrowType, schema: &DFSchema) -> Option<Expr> {
+    let is_array = matches!(ty, ArrowType::List(_)) && literal(expr).is_some();
+    is_array.then(|| read_text(expr, ty, schema)).flatten()
 }
 
 /// Returns the type in which a value, the first, is compared with each of others.
@@ -388,6 +395,11 @@ fn wider(left: &ArrowType, right: &ArrowType) -> ArrowType {
 /// Casts what IN compares: constants that are several are first brought to the type that they have in common with the value.
 fn in_list(among: InList, schema: &DFSchema) -> DataFusionResult<Expr> {
     let InList { expr, list, negated } = among;
+    let of_value = expr.get_type(schema)?;
+    let list: Vec<Expr> = list
+        .into_iter()
+        .map(|element| array_of_text(&element, &of_value, schema).unwrap_or(element))
+        .collect();
     let is_constant = |element: &&Expr| !element.any_column_refs();
     let constants: Vec<&Expr> = list.iter().filter(is_constant).collect();
     let list = match constants.len() > 1 {

@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::planner::{RawBinaryExpr, RawFieldAccessExpr};
-use datafusion::logical_expr::{Expr, GetFieldAccess, Operator, cast};
+use datafusion::logical_expr::{Expr, GetFieldAccess, Operator, cast, lit};
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::{by_row, json};
 use rukh_syntax::sqlparser::ast::BinaryOperator;
@@ -59,6 +59,13 @@ pub(crate) fn subscript(access: &RawFieldAccessExpr, schema: &DFSchema) -> Optio
     let mut functions = json::access::functions();
     let at_path = functions.find(|function| function.name() == "jsonb_extract_path")?;
     Some(at_path.call(vec![access.expr.clone(), path]))
+}
+
+/// Returns a call of a function that reads a member of a document by its name.
+pub(crate) fn member(function: &str, document: &Expr, name: &str) -> Option<Expr> {
+    let mut functions = json::access::functions();
+    let function = functions.find(|known| known.name() == function)?;
+    Some(function.call(vec![document.clone(), lit(name)]))
 }
 
 /// Returns the operator that a function computes.

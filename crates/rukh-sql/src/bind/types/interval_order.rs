@@ -246,7 +246,10 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
                 sort.input.schema(),
                 "ordering",
             )?;
-            let (expr, is_changed) = ordered(sort.expr, sort.input.schema());
+            let keys = sort.expr.len();
+            let by_elements = nulls_apart(sort.expr, sort.input.schema());
+            let (expr, is_changed) = ordered(by_elements, sort.input.schema());
+            let is_changed = is_changed || expr.len() > keys;
             sort.expr = expr;
             Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), is_changed))
         }
@@ -259,6 +262,20 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
         LogicalPlan::Join(join) => joined(join),
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Has arrays sort with NULL elements behind all others wherever NULL itself comes: Arrow puts both in one place.
+fn nulls_apart(keys: Vec<SortKey>, schema: &DFSchema) -> Vec<SortKey> {
+    let mut apart = Vec::with_capacity(keys.len());
+    for mut key in keys {
+        let is_array = key.expr.get_type(schema).is_ok_and(|ty| ty.is_list());
+        if is_array && key.nulls_first == key.asc {
+            apart.push(key.expr.clone().is_null().sort(!key.nulls_first, false));
+            key.nulls_first = !key.nulls_first;
+        }
+        apart.push(key);
+    }
+    apart
 }
 
 /// Fails with 42883 if values are JSON, which have no order and are not compared.

@@ -50,7 +50,7 @@ use crate::bind::types::union_types::alike_in_columns;
 
 use rukh_error::SqlError;
 use rukh_functions::casts::numbers::{cast_number, double_of};
-use rukh_functions::casts::read::read_interval;
+use rukh_functions::casts::read::{read_interval, read_text};
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::forms::numerics::NAN;
@@ -64,6 +64,7 @@ use rukh_functions::functions::times::extract::DATE_PART;
 use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::signatures::resolve::common;
+use rukh_functions::types::are_uuids;
 use rukh_functions::types::data_type_of;
 
 /// Types the string literals of every comparison in the plan, subqueries included.
@@ -670,7 +671,7 @@ fn is_null_text(expr: &Expr) -> bool {
 /// Returns NULL of the type of `other`, or `None` where that is text.
 fn null_as(other: &Expr, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
     match other.get_type(schema) {
-        Ok(arrow) if is_typed(&arrow) || matches!(arrow, ArrowType::Interval(_)) => {
+        Ok(arrow) if is_typed(&arrow) || matches!(arrow, ArrowType::Interval(_) | ArrowType::List(_)) => {
             Ok(Some(Expr::Literal(ScalarValue::try_from(&arrow)?, None)))
         }
         _ => Ok(None),
@@ -689,6 +690,9 @@ fn read_as(text: &str, other: &Expr, schema: &DFSchema) -> DataFusionResult<Opti
 fn read_in(text: &str, field: &FieldRef) -> DataFusionResult<Option<Expr>> {
     if matches!(field.data_type(), ArrowType::Interval(_)) {
         return Ok(Some(Expr::Literal(read_interval(text)?, None)));
+    }
+    if field.data_type().is_list() && !are_uuids(field) {
+        return Ok(read_text(&lit(text), field.data_type(), &DFSchema::empty()));
     }
     match target(field, text) {
         Some(ty) => value_of_text(&ty, text).map(Some),

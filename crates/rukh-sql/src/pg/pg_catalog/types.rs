@@ -86,15 +86,19 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
 }
 
 /// Returns the name of the type of a column, as `pg_type` has it.
-pub(crate) fn type_name(ty: &DataType) -> &'static str {
+pub(crate) fn type_name(ty: &DataType) -> String {
+    if let Some(element) = ty.element() {
+        return format!("_{}", type_name(&element));
+    }
     let oid = oid_of(ty);
     let found = TYPES.iter().find(|known| known.oid == oid);
-    found.map_or("unknown", |known| known.name)
+    found.map_or("unknown", |known| known.name).to_string()
 }
 
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
 pub(crate) fn modifier_of(ty: &DataType) -> i64 {
     match ty {
+        DataType::Array(element) => modifier_of(element),
         ty if *ty == DataType::NUMERIC => -1,
         DataType::Decimal { precision, scale } | DataType::Numeric { precision, scale } => {
             (i64::from(*precision) << 16 | i64::from(*scale)) + 4

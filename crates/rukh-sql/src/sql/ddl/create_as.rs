@@ -89,7 +89,9 @@ fn columns(
 /// Fails with 0A000 on a type that only results have.
 fn check_stored(field: &Field) -> Result<(), SqlError> {
     let what = match field.data_type() {
-        ty if ty.is_nested() => "an array or a row",
+        ty if ty.is_nested() && data_type_of(field).element().is_none() => {
+            "a row, or an array of several dimensions"
+        }
         _ => return Ok(()),
     };
     let message = format!(

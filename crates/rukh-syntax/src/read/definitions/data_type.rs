@@ -1,7 +1,7 @@
 //! Names of types: from sqlparser's tree to the types that columns have.
 
 use rukh_keys::{DataType, ValueError};
-use sqlparser::ast::{DataType as Parsed, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{ArrayElemTypeDef, DataType as Parsed, ExactNumberInfo, TimezoneInfo};
 
 use crate::StatementError;
 
@@ -18,8 +18,9 @@ use crate::StatementError;
 /// | `BYTEA`, `VARBINARY`                  | VARBINARY                  |
 /// | `TIMESTAMPTZ`                         | TIMESTAMP WITH TIME ZONE   |
 ///
-/// Fails with 42704 on a type that is not known, 22023 on a bad length or precision, and 0A000 on
-/// arrays.
+/// `type[]`, whatever its dimensions and lengths, is the type of arrays of one dimension.
+///
+/// Fails with 42704 on a type that is not known, 22023 on a bad length or precision.
 pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
     match parsed {
         Parsed::Float(ExactNumberInfo::Precision(bits)) => float(*bits),
@@ -27,7 +28,8 @@ pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
             None => named("time"),
             Some(digits) => named(&format!("time({digits})")),
         },
-        Parsed::Array(_) => Err(StatementError::unsupported("array types are not supported")),
+        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => data_type(element).map(DataType::array),
+        Parsed::Array(_) => Err(StatementError::unsupported("arrays are written as type[]")),
         // sqlparser keeps a name in quotes as it is; types have no capitals.
         _ => named(&parsed.to_string().replace('"', "")),
     }

@@ -148,9 +148,9 @@ fn create_table_errors() {
             at,
         ),
         (
-            "CREATE TABLE t (a INT[])",
-            "0A000",
-            "array types are not supported",
+            "CREATE TABLE t (a XML[])",
+            "42704",
+            "type \"xml\" does not exist",
             at,
         ),
         (

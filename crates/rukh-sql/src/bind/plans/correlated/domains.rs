@@ -408,8 +408,22 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
     let tried = plan.clone().rewrite(&mut pull_up);
     tried.is_ok()
         && pull_up.can_pull_up
+        && !reads_outside_in_from(plan).unwrap_or(true)
         && !filters_what_is_hidden(plan, false)
         && !has_namesakes(plan, pull_up.correlated_subquery_cols_map.values().flatten())
+}
+
+/// Whether a function or a LATERAL query in FROM reads what the whole query reads of those around it, as in
+/// `(SELECT count(*) FROM unnest(t.a))`: DataFusion does not look into it.
+fn reads_outside_in_from(plan: &LogicalPlan) -> DataFusionResult<bool> {
+    let free = free_columns(plan)?;
+    plan.exists(|node| match node {
+        LogicalPlan::Subquery(query) => {
+            let read = free_columns(&query.subquery)?;
+            Ok(read.iter().any(|column| free.contains(column)))
+        }
+        _ => Ok(false),
+    })
 }
 
 /// Whether columns of a query and those that its conditions on outer columns read have one name, and are of several tables: DataFusion pulls

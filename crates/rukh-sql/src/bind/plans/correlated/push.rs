@@ -100,6 +100,8 @@ impl Push<'_> {
             LogicalPlan::Window(window) => self.window(window),
             LogicalPlan::Unnest(unnest) => self.unnest(unnest),
             LogicalPlan::Values(values) => self.values(values),
+            // A function in FROM that reads the query around it: `FROM unnest(t.a)`.
+            LogicalPlan::Subquery(query) => self.down(&query.subquery),
             _ => Ok(None),
         }
     }

@@ -19,6 +19,7 @@
 //! CHECK constraint keeps its type.
 
 use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Table};
+use rukh_functions::casts::table::{Context, Kind, context};
 use rukh_keys::DataType;
 use rukh_syntax::{Expression, quoted};
 
@@ -134,18 +135,7 @@ fn converted(
 
 /// Whether PostgreSQL assigns values of a type to columns of another without a cast.
 fn is_assignable(from: DataType, to: DataType) -> bool {
-    let is_number = |ty: DataType| ty.is_integer() || ty.is_float() || ty.is_decimal();
-    let is_moment = |ty| matches!(ty, DataType::Timestamp { .. } | DataType::TimestampTz { .. });
-    match (from, to) {
-        (_, to) if to.is_text() => true,
-        (from, to) if is_number(from) => is_number(to),
-        (from, to) if from.is_bytes() => to.is_bytes(),
-        (DataType::Date, to) => is_moment(to),
-        (from, DataType::Date | DataType::Time { .. }) if is_moment(from) => true,
-        (from, to) if is_moment(from) => is_moment(to),
-        (DataType::Time { .. }, DataType::Time { .. }) => true,
-        (from, to) => from == to,
-    }
+    context(Kind::of(from), Kind::of(to)).is_some_and(|context| context != Context::Explicit)
 }
 
 /// Whether each value of a type is one of another, in the same form.

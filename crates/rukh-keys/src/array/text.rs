@@ -1,7 +1,5 @@
 //! Arrays as PostgreSQL writes them: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`.
 
-#![warn(clippy::arithmetic_side_effects)]
-
 /// Reads the elements of an array of one dimension; `None` if the text is no such array.
 ///
 /// | text            | elements            |
