@@ -73,10 +73,7 @@ impl RandomTable {
         let columns: Vec<RandomColumn> = (0..count)
             .map(|place| RandomColumn {
                 name: format!("c{place}"),
-                ty: match place >= key_columns && random.random_bool(0.15) {
-                    true => draw_unkeyed_type(random),
-                    false => draw_type(random),
-                },
+                ty: draw_type(random),
                 nullable: place >= key_columns && random.random_bool(0.8),
             })
             .collect();
@@ -218,14 +215,6 @@ fn column_sql(column: &RandomColumn) -> String {
         column.ty,
         if column.nullable { "" } else { " NOT NULL" }
     )
-}
-
-/// A type whose values are not in keys.
-fn draw_unkeyed_type(random: &mut StdRng) -> DataType {
-    match random.random_bool(0.5) {
-        true => DataType::Interval,
-        false => DataType::Jsonb,
-    }
 }
 
 fn draw_type(random: &mut StdRng) -> DataType {
