@@ -30,7 +30,6 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         texts::byte_length::beside(unicode::character_length()),
         times::date_trunc::beside(datetime::date_trunc()),
         common::cast_apart::cast_apart(),
-        common::coalesce::coalesce(),
         times::date_bin::date_bin(),
         common::declared::declared(),
         texts::characters::chr(),
@@ -53,6 +52,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
     ours.into_iter()
         .chain(square_root)
         .chain(texts::to_uuid::functions())
+        .chain(common::alike::functions())
         .chain(common::count_nulls::functions())
         .chain(by_row::functions())
         .chain(common::exact::functions())

@@ -21,7 +21,7 @@ use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericP
 
 use crate::conditions::interval::{Cut, Interval, IntervalSet};
 use crate::conditions::predicate::CompareOp;
-use crate::conditions::value::{Value, power_of_ten};
+use crate::conditions::value::{Value, compared_element, power_of_ten};
 
 /// Where a constant cuts a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,13 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (DataType::Uuid, Value::Uuid(bytes)) => Some(place_uuid(*bytes)),
         (_, Value::Text(text)) if ty.is_text() => place_text(ty, text),
         (_, Value::Bytes(bytes)) if ty.is_bytes() => Some(place_bytes(ty, bytes)),
+        (DataType::Array(element), Value::Array(form, of)) if compared_element(*element) == Some(*of) => {
+            let datum = Datum::Array(form.to_vec());
+            Some(Place {
+                less: cut_before(ty, &datum),
+                not_greater: cut_after(ty, &datum),
+            })
+        }
         (_, Value::Float(value)) => place_by_float(ty, *value),
         (_, Value::NaN) if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => {
             Some(Place::between(Cut::Max))
@@ -480,7 +487,8 @@ pub(crate) fn cut_before(ty: DataType, datum: &Datum) -> Cut {
         Datum::Float(value) if *value == f64::NEG_INFINITY => Cut::Min,
         Datum::Numeric(_) if *datum == least_numeric(ty) => Cut::Min,
         Datum::Numeric(_) => Cut::before(datum.clone()),
-        Datum::Uuid(_) | Datum::Float(_) => Cut::before(datum.clone()),
+        Datum::Array(form) if form == EMPTY_ARRAY => Cut::Min,
+        Datum::Uuid(_) | Datum::Float(_) | Datum::Array(_) => Cut::before(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at)),
     }
 }
@@ -496,10 +504,13 @@ pub(crate) fn cut_after(ty: DataType, datum: &Datum) -> Cut {
         },
         Datum::Float(value) if value.is_nan() => Cut::Max,
         Datum::Numeric(form) if *form == NUMERIC_NAN => Cut::Max,
-        Datum::Float(_) | Datum::Numeric(_) => Cut::after(datum.clone()),
+        Datum::Float(_) | Datum::Numeric(_) | Datum::Array(_) => Cut::after(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at.saturating_add(1))),
     }
 }
+
+/// The form of the array without elements, the smallest of all.
+const EMPTY_ARRAY: &[u8] = &[0];
 
 /// NaN of a NUMERIC, its greatest value.
 fn nan() -> Datum {
@@ -517,12 +528,13 @@ fn least_numeric(ty: DataType) -> Datum {
     parts.map_or(Datum::Null, |parts| Datum::Numeric(parts.to_form()))
 }
 
-/// Returns the smallest value of a type, if the type can name it: intervals, documents and arrays cannot.
+/// Returns the smallest value of a type, if the type can name it: intervals and documents cannot.
 fn min_value(ty: DataType) -> Option<Datum> {
     Some(match ty {
         DataType::Numeric { .. } => least_numeric(ty),
         DataType::Real | DataType::Double => Datum::Float(f64::NEG_INFINITY),
         DataType::Uuid => Datum::Uuid([0; 16]),
+        DataType::Array(_) => Datum::Array(EMPTY_ARRAY.to_vec()),
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),
         DataType::Binary(length) => Datum::Bytes(vec![0; length as usize]),
         DataType::Varbinary(_) => Datum::Bytes(Vec::new()),

@@ -11,6 +11,7 @@
 //! | CHAR            | text constant   | text, trailing blanks of the constant cut           |
 //! | BINARY(n)       | bytes constant  | bytes, the constant padded with zero bytes          |
 //! | text constant   | anything else   | the text read as the other type                     |
+//! | array           | array of the type | element by element, as their forms do             |
 //! | other pairs     |                 | not understood                                      |
 
 use std::borrow::Cow;
@@ -39,6 +40,8 @@ pub(crate) enum Value<'a> {
     Uuid([u8; 16]),
     Text(Cow<'a, str>),
     Bytes(Cow<'a, [u8]>),
+    /// The form of an array, and the type of its elements; of a text type without its length.
+    Array(Cow<'a, [u8]>, DataType),
 }
 
 impl<'a> Value<'a> {
@@ -60,6 +63,9 @@ impl<'a> Value<'a> {
             (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
             (Datum::Text(text), ty) if ty.is_text() => Value::Text(Cow::Borrowed(text)),
             (Datum::Bytes(bytes), ty) if ty.is_bytes() => Value::Bytes(Cow::Borrowed(bytes)),
+            (Datum::Array(form), DataType::Array(element)) => {
+                Value::Array(Cow::Borrowed(form), compared_element(*element)?)
+            }
             _ => return None,
         })
     }
@@ -80,6 +86,7 @@ impl<'a> Value<'a> {
             Value::Uuid(bytes) => Value::Uuid(bytes),
             Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
+            Value::Array(form, element) => Value::Array(Cow::Owned(form.into_owned()), element),
         }
     }
 
@@ -150,8 +157,20 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Uuid(a), Uuid(b)) => a.cmp(b),
         (Text(a), Text(b)) => a.cmp(b),
         (Bytes(a), Bytes(b)) => a.cmp(b),
+        (Array(a, of), Array(b, other)) if of == other => a.cmp(b),
         _ => return None,
     })
+}
+
+/// Returns the type by which arrays compare as their forms do, or `None` where they do not: a text's length does not matter.
+pub(crate) fn compared_element(element: DataType) -> Option<DataType> {
+    match element {
+        DataType::Varchar(_) => Some(DataType::Varchar(None)),
+        DataType::Varbinary(_) => Some(DataType::Varbinary(None)),
+        // Their blanks and bytes at the end may count or not.
+        DataType::Char(_) | DataType::Binary(_) => None,
+        other => other.is_of_keys().then_some(other),
+    }
 }
 
 /// Compares floats in key order: `-0 = 0`, NaN is the greatest and equal to itself.

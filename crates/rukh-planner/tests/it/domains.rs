@@ -40,6 +40,8 @@ pub const TYPES: &[DataType] = &[
     DataType::Varbinary(None),
     DataType::Varbinary(Some(2)),
     DataType::Char(5),
+    DataType::Array(&DataType::Integer),
+    DataType::Array(&DataType::Varchar(None)),
 ];
 
 /// Values of a type, in the form it stores, that keys have room for.
@@ -120,7 +122,8 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
             .map(|v| Datum::Uuid(v.to_be_bytes()))
             .to_vec(),
         // No condition on them is planned.
-        DataType::Interval | DataType::Json | DataType::Jsonb | DataType::Array(_) => Vec::new(),
+        DataType::Interval | DataType::Json | DataType::Jsonb => Vec::new(),
+        DataType::Array(element) => arrays(ty, element.is_text()),
         DataType::Char(_) | DataType::Varchar(_) => texts(),
         DataType::Binary(_) | DataType::Varbinary(_) => byte_strings(),
     }
@@ -213,6 +216,35 @@ fn byte_strings() -> Vec<Datum> {
         b"\xff\xff\xff\xff",
     ];
     all.map(|bytes| Datum::Bytes(bytes.to_vec())).to_vec()
+}
+
+fn arrays(ty: DataType, are_texts: bool) -> Vec<Datum> {
+    let all = match are_texts {
+        true => [
+            r#"{}"#,
+            r#"{""}"#,
+            "{a}",
+            "{a,b}",
+            "{ab}",
+            r#"{a,""}"#,
+            "{NULL}",
+            "{a,NULL}",
+            "{NULL,a}",
+        ],
+        false => [
+            "{}",
+            "{1}",
+            "{1,2}",
+            "{2}",
+            "{-2147483648}",
+            "{2147483647}",
+            "{NULL}",
+            "{1,NULL}",
+            "{NULL,1}",
+        ],
+    };
+    all.map(|text| ty.parse_text(text).expect("it is an array"))
+        .to_vec()
 }
 
 /// A constant that may be compared with values of a type: often of the type, sometimes of another,

@@ -16,6 +16,7 @@ mod raw;
 mod schema_rights;
 mod silent;
 mod slt;
+mod temporary;
 mod tls;
 mod tokio_client;
 mod users;

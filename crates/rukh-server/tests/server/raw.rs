@@ -78,6 +78,21 @@ pub struct Raw {
 }
 
 impl Raw {
+    /// Runs a statement; its first value, or its SQLSTATE.
+    pub fn first(&mut self, sql: &str) -> String {
+        let answer = self.simple(sql);
+        match answer.error {
+            Some(_) => answer.sqlstate(),
+            None => answer
+                .texts()
+                .into_iter()
+                .flatten()
+                .flatten()
+                .next()
+                .unwrap_or_default(),
+        }
+    }
+
     /// Connects without a word.
     pub fn open(address: SocketAddr) -> Raw {
         let stream = TcpStream::connect(address).expect("the server listens");

@@ -18,6 +18,7 @@ use rukh_keys::{DataType, SortOrder};
 
 use crate::bind::names::view_target::is_updatable;
 use crate::exec::context::StatementContext;
+use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::pg_catalog::{self, information_names, information_table};
 use crate::pg::show::{batch, booleans, numbers, texts};
 use rukh_error::SqlError;
@@ -111,7 +112,11 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         .views()
         .map(|view| (view.schema.clone(), view.name.clone(), None));
     let rows: Vec<_> = tables.chain(views).collect();
-    let kind = |is_table| if is_table { "BASE TABLE" } else { "VIEW" };
+    let kind = |schema: &str, is_table: bool| match is_table {
+        true if is_temporary(schema) => "LOCAL TEMPORARY",
+        true => "BASE TABLE",
+        false => "VIEW",
+    };
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
@@ -124,7 +129,10 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         (
             "table_type",
-            texts(rows.iter().map(|row| Some(kind(row.2.is_some()).to_string()))),
+            texts(
+                rows.iter()
+                    .map(|row| Some(kind(&row.0, row.2.is_some()).to_string())),
+            ),
         ),
         ("self_referencing_column_name", nothing(rows.len())),
         ("reference_generation", nothing(rows.len())),

@@ -20,11 +20,11 @@ use rukh_engine::{
     LockWait, Patience, Row, RowLock, Savepoint, Snapshot, StatementLocks, Transaction, Write,
 };
 use rukh_syntax::{
-    CopyDirection, IndexAction, Isolation, KeptStatement, LockStatement, Name, ObjectName, Ownable,
-    SchemaStatement, Statement, TransactionModes, TransactionStatement,
+    CopyDirection, Discarded, IndexAction, Isolation, KeptStatement, LockStatement, Name, ObjectName,
+    Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement,
 };
 
-use crate::exec::held::{Block, NamedSavepoint, TransactionStatus};
+use crate::exec::held::{Block, NamedSavepoint, Prepared, TransactionStatus};
 use crate::exec::rows::Aborted;
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::settings::{Settings, WhenLocked};
@@ -190,13 +190,8 @@ impl Session {
         self.statement_locks = None;
         let runs_again = match statement {
             Statement::Query(query) => !query.locks.is_empty(),
-            Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Merge(_)
-            | Statement::Writes(_)
-            | Statement::Lock(_) => true,
-            statement => defines(statement),
+            Statement::Lock(_) => true,
+            statement => writes_rows(statement) || defines(statement),
         };
         let waits = self.settings.conflict == WhenLocked::Wait;
         (runs_again && waits && self.block.is_some()).then(|| self.transaction().savepoint())
@@ -350,6 +345,31 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a statement outside of a block is run in one of its own: one that waits, or locks rows that others may have locked.
+    pub(crate) fn needs_block(&self, prepared: &Prepared) -> bool {
+        match prepared.statement() {
+            Statement::Query(query) => !query.locks.is_empty() && self.settings.conflict == WhenLocked::Wait,
+            statement => writes_rows(statement) && may_wait(prepared.sql()),
+        }
+    }
+
+    /// Runs a statement in a transaction of its own, which waits for locks of others: so it holds up no writer but those of the rows that it
+    /// has found.
+    pub(crate) fn in_own_block<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        self.begin_block(TransactionModes::default())?;
+        self.settings.conflict = WhenLocked::Wait;
+        match run(self) {
+            Ok(done) => self.commit_block(false).map(|_| done),
+            Err(error) => {
+                self.roll_back_block(false)?;
+                Err(error)
+            }
+        }
+    }
+
     fn begin_block(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
         match self.block {
             Some(_) => self.warn("25001", "there is already a transaction in progress"),
@@ -392,6 +412,12 @@ impl Session {
     fn commit_block(&mut self, chain: bool) -> Result<&'static str, SqlError> {
         if self.transaction_status() == TransactionStatus::Aborted {
             return self.roll_back_block(chain);
+        }
+        if self.block.is_some()
+            && let Err(error) = self.commit_temporary()
+        {
+            self.roll_back_block(false)?;
+            return Err(error);
         }
         let Some(block) = self.end_block("COMMIT", chain)? else {
             return Ok("COMMIT");
@@ -595,6 +621,28 @@ impl Session {
     }
 }
 
+/// Whether a statement changes rows.
+fn writes_rows(statement: &Statement) -> bool {
+    use Statement::{Delete, Insert, Merge, Update, Writes};
+    matches!(
+        statement,
+        Insert(_) | Update(_) | Delete(_) | Merge(_) | Writes(_)
+    )
+}
+
+/// Whether the text of a statement may call `pg_sleep` or `pg_advisory_lock`, or one of their kin.
+fn may_wait(sql: &str) -> bool {
+    const WAITING: [&[u8]; 2] = [b"pg_sleep", b"pg_advisory"];
+    let sql = sql.as_bytes();
+    let starts = |at: usize, name: &[u8]| {
+        let part = sql.get(at..at + name.len());
+        part.is_some_and(|part| part.eq_ignore_ascii_case(name))
+    };
+    (0..sql.len())
+        .filter(|at| sql[*at] | 0x20 == b'p')
+        .any(|at| WAITING.iter().any(|name| starts(at, name)))
+}
+
 /// Whether a statement may follow an error in a block.
 fn ends_aborted(statement: &Statement) -> bool {
     matches!(
@@ -609,7 +657,7 @@ fn ends_aborted(statement: &Statement) -> bool {
 
 /// Whether a statement works on the block's transaction, or on none.
 pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
-    if matches!(statement, Statement::Kept(kept) if **kept == KeptStatement::DiscardAll) {
+    if matches!(statement, Statement::Kept(kept) if **kept == KeptStatement::Discard(Discarded::All)) {
         return false;
     }
     matches!(

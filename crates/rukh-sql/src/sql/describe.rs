@@ -43,8 +43,8 @@ use rukh_functions::casts::table::Kind;
 use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{
-    ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement, data_type,
-    rows_name,
+    Discarded, ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement,
+    data_type, rows_name,
 };
 
 /// Most parameters of a statement, as the protocol counts them.
@@ -80,7 +80,7 @@ impl Prepared {
             Statement::Transaction(_) => StatementKind::Transaction,
             Statement::Set { .. } | Statement::ResetAll => StatementKind::Setting,
             Statement::Kept(kept) if matches!(**kept, KeptStatement::Execute { .. }) => StatementKind::Write,
-            Statement::Kept(kept) if **kept == KeptStatement::DiscardAll => StatementKind::Alone,
+            Statement::Kept(kept) if **kept == KeptStatement::Discard(Discarded::All) => StatementKind::Alone,
             statement if crate::sql::block::only_reads(statement) => StatementKind::Read,
             statement if crate::sql::block::may_be_in_block(statement) => StatementKind::Write,
             _ => StatementKind::Alone,

@@ -205,12 +205,18 @@ impl Session {
         prepared: &Prepared,
         params: &[Constant],
     ) -> Result<(String, Option<Rows>), SqlError> {
+        if !self.is_in_block() && self.needs_block(prepared) {
+            return self.in_own_block(|session| session.dispatch_until_done(prepared, params));
+        }
         let start = self.begin_again_from(&prepared.statement);
         loop {
             let result = self.dispatch(prepared, params);
             let again = result.is_err() && self.may_run_again(start.as_ref())?;
             if !again {
                 self.statement_locks = None;
+                if result.is_ok() && !self.is_in_block() {
+                    self.commit_temporary()?;
+                }
                 return result;
             }
         }
@@ -322,6 +328,7 @@ impl Session {
             definition => {
                 let _turn = self.begin_definition(definition)?;
                 let before = self.engine().catalog();
+                self.begin_temporary(definition)?;
                 let tag = ddl::run(self, definition)?;
                 roles::claim(self, definition, &before)?;
                 ddl::create_elements(self, definition)?;
@@ -334,7 +341,7 @@ impl Session {
     pub(crate) fn run_element(&mut self, element: &Statement, path: &[String]) -> Result<(), SqlError> {
         let before = self.engine().catalog();
         let mut element = element.clone();
-        qualify(&mut element, &before, path)?;
+        qualify(&mut element, &before, path, &self.settings.temporary_schema)?;
         if let Some(user) = self.user() {
             roles::Checker::of(&before, &user)?.statement(&element)?;
         }

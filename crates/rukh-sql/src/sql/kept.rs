@@ -21,7 +21,7 @@ use crate::exec::rows::Rows;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
-use rukh_syntax::{Expression, FetchedRows, KeptStatement, Name};
+use rukh_syntax::{Discarded, Expression, FetchedRows, KeptStatement, Name};
 
 impl Session {
     /// Runs a statement about what the session keeps, but for EXECUTE; returns its tag and rows.
@@ -69,12 +69,23 @@ impl Session {
                     .ok_or_else(|| no_cursor(name))?;
                 "CLOSE CURSOR"
             }
-            KeptStatement::DiscardAll => {
+            KeptStatement::Discard(Discarded::All) => {
                 self.reset_settings();
                 self.kept = Kept::default();
                 self.sequences.forget();
                 self.advisory.forget();
+                self.discard_temporary()?;
                 "DISCARD ALL"
+            }
+            // Plans are made again wherever definitions have changed.
+            KeptStatement::Discard(Discarded::Plans) => "DISCARD PLANS",
+            KeptStatement::Discard(Discarded::Sequences) => {
+                self.sequences.forget();
+                "DISCARD SEQUENCES"
+            }
+            KeptStatement::Discard(Discarded::Temporary) => {
+                self.discard_temporary()?;
+                "DISCARD TEMP"
             }
         };
         Ok((tag.to_string(), None))

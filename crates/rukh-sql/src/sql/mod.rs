@@ -7,6 +7,7 @@
 //! | `kept`, `describe`, `template` | prepared statements and cursors, what a statement takes and gives  |
 //! | `dml`, `computed`, `locking`, `point_write` | statements that write and lock rows                  |
 //! | `ddl`                    | statements that define                                                  |
+//! | `temporary`              | temporary relations                                                     |
 //! | `copy`                   | COPY                                                                    |
 //! | `roles`                  | rights: which role may run which statement                              |
 //! | `explain`, `key_reads`   | EXPLAIN; reads by key without a statement's context                     |
@@ -33,4 +34,5 @@ pub(crate) mod repair;
 pub(crate) mod roles;
 pub(crate) mod session;
 pub(crate) mod statistics;
-pub(crate) mod template;
+mod template;
+pub(crate) mod temporary;

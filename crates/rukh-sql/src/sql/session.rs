@@ -10,16 +10,17 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use rukh_catalog::TableId;
 use rukh_engine::{Engine, ImportNote, ScanCounters, Snapshot, StatementLocks, Write};
 use rukh_keys::Span;
 use rukh_kv::{Durability, KvStore, Traffic};
 use rukh_planner::Constant;
-use rukh_syntax::Statement;
 use rukh_syntax::make::select_values;
 use rukh_syntax::sqlparser::ast;
+use rukh_syntax::{OnCommit, Statement};
 
-use crate::bind::names::qualify::qualify;
+use crate::bind::names::qualify::{makes_temporary, qualify};
 use crate::bind::passes::{self, PassWatch};
 use crate::bind::spelling::array_parameters::array_parameters;
 use crate::bind::spelling::parsing::parse;
@@ -39,7 +40,7 @@ use crate::exec::session_settings::client::Identity;
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::progress::ProgressSink;
 use crate::exec::session_settings::query_memory::QueryMemory;
-use crate::exec::session_settings::search_path::SearchPath;
+use crate::exec::session_settings::search_path::{SearchPath, temporary_schema};
 use crate::exec::session_settings::settings::{Opened, PathSetting, Settings, SharedSettings};
 use crate::exec::session_settings::transaction_time::TransactionTime;
 use crate::exec::slow_log::{Ran, SlowLog, Watch};
@@ -70,6 +71,8 @@ pub struct Shared {
     /// Ends when the last session does.
     background: Option<Arc<Background>>,
     tally: Arc<tally::Entries>,
+    /// Schemas of temporary relations of sessions that have ended, which are still there.
+    ended_schemas: Arc<Mutex<Vec<String>>>,
 }
 
 impl Shared {
@@ -89,6 +92,7 @@ impl Shared {
             served: Served::default(),
             background: None,
             tally: Arc::default(),
+            ended_schemas: Arc::default(),
         })
     }
 
@@ -138,6 +142,11 @@ impl Shared {
         &self.engine
     }
 
+    /// Returns the schemas of temporary relations that the next session that ends is to drop.
+    pub(crate) fn ended_schemas(&self) -> Arc<Mutex<Vec<String>>> {
+        self.ended_schemas.clone()
+    }
+
     /// Starts a session.
     pub fn session(&self) -> Session {
         let engine = self.engine.for_session();
@@ -157,6 +166,8 @@ impl Shared {
         pg_catalog::register(&mut state, &current);
         activity::register(&mut state, &asking);
         pg_catalog::learn_functions(&state);
+        let mut defaults = Settings::new(self.opened);
+        defaults.temporary_schema = temporary_schema();
         Session {
             shared: self.clone(),
             state,
@@ -165,8 +176,8 @@ impl Shared {
             advisory,
             current,
             cancel: CancelHandle::default(),
-            settings: Settings::new(self.opened).into(),
-            defaults: Settings::new(self.opened),
+            settings: defaults.clone().into(),
+            defaults,
             client: Identity::default(),
             began: None,
             time: TransactionTime::new(&engine),
@@ -191,6 +202,7 @@ impl Shared {
             kept: Kept::default(),
             permitted: HashMap::new(),
             planned_path: SearchPath::default(),
+            on_commits: Vec::new(),
         }
     }
 }
@@ -207,7 +219,7 @@ pub struct Outcome {
 
 /// Runs statements one after another.
 pub struct Session {
-    shared: Shared,
+    pub(crate) shared: Shared,
     /// The engine as the session sees it: with the definitions of its transaction.
     engine: Engine,
     pub(crate) state: SessionState,
@@ -258,6 +270,17 @@ pub struct Session {
     pub(crate) permitted: HashMap<String, u64>,
     /// The search path that all of these plans and descriptions were made with.
     planned_path: SearchPath,
+    /// What COMMIT does with temporary tables.
+    pub(crate) on_commits: Vec<(TableId, OnCommit)>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.block.take().is_some() {
+            self.engine.leave();
+        }
+        self.end_temporary();
+    }
 }
 
 /// A query ready to run.
@@ -408,19 +431,24 @@ impl Session {
     /// Returns a statement with the schemas that the search path gives its names; `None` if it is the same.
     pub(crate) fn qualified(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
         let (path, user) = (&self.settings.search_path, self.client.user());
-        if path.is_public(&self.engine().catalog(), user) {
+        let temporary = &self.settings.temporary_schema;
+        if path.is_public(&self.engine().catalog(), user, temporary) && !makes_temporary(statement) {
             return Ok(None);
         }
         let catalog = self.catalog();
         let mut statement = statement.clone();
-        qualify(&mut statement, &catalog, &path.schemas(&catalog, user))?;
+        let schemas = path.schemas(&catalog, user, temporary);
+        qualify(&mut statement, &catalog, &schemas, temporary)?;
         Ok(Some(statement))
     }
 
     /// Returns the schemas of the search path that are there.
     pub(crate) fn path(&self) -> Vec<String> {
         let catalog = self.engine().catalog();
-        self.settings.search_path.schemas(&catalog, self.client.user())
+        let settings = &self.settings;
+        settings
+            .search_path
+            .schemas(&catalog, self.client.user(), &settings.temporary_schema)
     }
 
     /// Returns the log entry of the running statement, should it turn out to be slow; no log has a text that may

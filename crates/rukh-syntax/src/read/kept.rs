@@ -7,7 +7,7 @@
 //! DECLARE name [ASENSITIVE | INSENSITIVE] [NO SCROLL] CURSOR [{WITH | WITHOUT} HOLD] FOR query
 //! {FETCH | MOVE} [NEXT | n | ALL | FORWARD [n | ALL] | ABSOLUTE n | RELATIVE n] [FROM | IN] name
 //! CLOSE {name | ALL}
-//! DISCARD ALL
+//! DISCARD {ALL | TEMP | TEMPORARY | PLANS | SEQUENCES}
 //! ```
 
 use sqlparser::ast;
@@ -17,7 +17,7 @@ use super::definitions::data_type::data_type;
 use super::reader::Reader;
 use super::utility;
 use crate::StatementError;
-use crate::tree::{Expression, FetchedRows, KeptStatement, Name, Statement};
+use crate::tree::{Discarded, Expression, FetchedRows, KeptStatement, Name, Statement};
 
 /// Whether the next statement is one of these.
 pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
@@ -45,9 +45,14 @@ pub(crate) fn kept(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementEr
         }
         "declare" => declare(reader),
         "close" => one_or_all(reader).map(KeptStatement::Close),
-        "discard" => match reader.accept(&["all"]) {
-            true => Ok(KeptStatement::DiscardAll),
-            false => Err(reader.unsupported("DISCARD of anything but ALL is not supported")),
+        "discard" => match () {
+            () if reader.accept(&["all"]) => Ok(KeptStatement::Discard(Discarded::All)),
+            () if reader.accept(&["temp"]) || reader.accept(&["temporary"]) => {
+                Ok(KeptStatement::Discard(Discarded::Temporary))
+            }
+            () if reader.accept(&["plans"]) => Ok(KeptStatement::Discard(Discarded::Plans)),
+            () if reader.accept(&["sequences"]) => Ok(KeptStatement::Discard(Discarded::Sequences)),
+            () => Err(reader.unexpected()),
         },
         verb => fetch(reader, verb == "move"),
     }

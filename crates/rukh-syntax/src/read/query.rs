@@ -1,7 +1,7 @@
 //! Queries, INSERT, UPSERT, UPDATE and DELETE: read by sqlparser, then checked.
 //!
 //! sqlparser reads clauses of a dozen databases, and DataFusion passes over many of them in silence
-//! (`SELECT INTO`, `FOR UPDATE` in a subquery, hints of MySQL …). A clause that would be ignored is refused here.
+//! (`SELECT INTO` and `FOR UPDATE` in a subquery, hints of MySQL …). A clause that would be ignored is refused here.
 //! `FETCH FIRST n ROWS ONLY` becomes LIMIT. Hints and TABLESAMPLE stay in the tree.
 
 use std::ops::ControlFlow;
@@ -19,7 +19,10 @@ use super::writes::writes;
 use crate::StatementError;
 use crate::nodes::{Walk, WalkMut, depth};
 use crate::text::{Period, is_reserved};
-use crate::tree::{DeleteStatement, InsertStatement, Overriding, Statement, UpdateStatement};
+use crate::tree::{
+    CreateTableStatement, DeleteStatement, InsertStatement, Overriding, Statement, TEMPORARY, TableSource,
+    UpdateStatement,
+};
 
 /// Reads a query, or a statement that writes with WITH before it.
 pub(crate) fn query(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
@@ -32,11 +35,44 @@ pub(crate) fn query(reader: &mut Reader<'_>) -> Result<Statement, StatementError
     let position = reader.position();
     let mut query = reader.parse(Parser::parse_query)?;
     limit_behind_locks(reader, &mut query)?;
+    let into = into_of(&mut query.body);
     // Rows are locked by the statement itself, never within it.
     let locks = std::mem::take(&mut query.locks);
     let mut query = checked(reader, *query, position)?;
-    query.locks = locks;
-    Ok(Statement::Query(Box::new(query)))
+    match into {
+        Some(into) if locks.is_empty() => select_into(&into, query, position),
+        Some(_) => {
+            Err(StatementError::unsupported("SELECT INTO that locks rows is not supported").at(position))
+        }
+        None => {
+            query.locks = locks;
+            Ok(Statement::Query(Box::new(query)))
+        }
+    }
+}
+
+/// Takes INTO of the first SELECT of a query.
+fn into_of(body: &mut SetExpr) -> Option<ast::SelectInto> {
+    match body {
+        SetExpr::Select(select) => select.into.take(),
+        SetExpr::SetOperation { left, .. } => into_of(left),
+        _ => None,
+    }
+}
+
+/// Makes CREATE TABLE … AS of SELECT … INTO.
+fn select_into(into: &ast::SelectInto, query: Query, position: usize) -> Result<Statement, StatementError> {
+    let mut name = crate::tree::ObjectName::from_ast(&into.name).map_err(|error| error.at(position))?;
+    if into.temporary {
+        name.schema = Some(TEMPORARY.to_string());
+    }
+    let mut table = CreateTableStatement::of(name, false);
+    table.source = Some(TableSource {
+        names: Vec::new(),
+        query: Box::new(query),
+        with_data: true,
+    });
+    Ok(Statement::CreateTable(Box::new(table)))
 }
 
 /// Reads LIMIT, OFFSET and FETCH that stand behind FOR UPDATE, as they may in PostgreSQL.

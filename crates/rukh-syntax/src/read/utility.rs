@@ -84,11 +84,18 @@ const NOT_DONE: &[&str] = &[
 ];
 
 pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    // What is made, behind the words that say how long it stays.
+    let how = ["local", "global", "temp", "temporary", "unlogged"];
+    let is_how = |at: &usize| how.iter().any(|word| reader.peeks_at(*at, word));
+    let at = match reader.peeks(&["create", "or", "replace"]) {
+        true => 3,
+        false => 1,
+    };
+    let what = (at..at + 2).find(|at| !is_how(at)).unwrap_or(at + 2);
     match () {
-        () if reader.peeks(&["create", "table"]) => create_table::create_table(reader),
-        () if reader.peeks(&["create", "view"]) => create_view(reader),
-        () if reader.peeks(&["create", "or", "replace", "view"]) => create_view(reader),
-        () if reader.peeks(&["create", "sequence"]) => sequence::create_sequence(reader),
+        () if reader.peeks_at(what, "table") && at == 1 => create_table::create_table(reader),
+        () if reader.peeks_at(what, "view") => create_view(reader),
+        () if reader.peeks_at(what, "sequence") && at == 1 => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
@@ -228,12 +235,13 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     Ok(Statement::Comment { on, text })
 }
 
-/// Reads CREATE [OR REPLACE] VIEW.
+/// Reads CREATE [OR REPLACE] [TEMP | TEMPORARY] VIEW.
 fn create_view(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["create"])?;
     let or_replace = reader.accept(&["or", "replace"]);
+    let is_temporary = create_table::temporary(reader);
     reader.expect(&["view"])?;
-    let name = reader.object_name()?;
+    let name = create_table::new_name(reader, is_temporary)?;
     let columns = match reader.peek_at(0) {
         Token::LParen => reader.names()?,
         _ => Vec::new(),

@@ -23,12 +23,13 @@ pub use rows::{
     UpdateStatement,
 };
 pub use statement::{
-    ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement, ShowStatement, Statement,
-    VacuumStatement, WritesStatement,
+    Discarded, ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement, ShowStatement,
+    Statement, VacuumStatement, WritesStatement,
 };
 pub use tables::{
     CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,
     ForeignKeyDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition,
-    LifetimeDefinition, LikeClause, SaltDefinition, TableOptionsDefinition, TableSource, UniqueDefinition,
+    LifetimeDefinition, LikeClause, OnCommit, SaltDefinition, TEMPORARY, TableOptionsDefinition, TableSource,
+    UniqueDefinition,
 };
 pub use transaction::{Isolation, TransactionModes, TransactionStatement};

@@ -263,8 +263,21 @@ pub enum KeptStatement {
     },
     /// CLOSE; no name for all.
     Close(Option<Name>),
-    /// DISCARD ALL.
-    DiscardAll,
+    /// DISCARD.
+    Discard(Discarded),
+}
+
+/// What DISCARD forgets of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discarded {
+    /// All that it has set, prepared and locked, and what is temporary.
+    All,
+    /// Plans.
+    Plans,
+    /// What `currval` and `lastval` give, and numbers taken in advance.
+    Sequences,
+    /// Temporary relations.
+    Temporary,
 }
 
 /// The rows that FETCH asks for.

@@ -10,7 +10,7 @@ use super::objects::SequenceOptions;
 /// CREATE TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTableStatement {
-    /// The table.
+    /// The table; in [`TEMPORARY`] if it is a temporary one.
     pub name: ObjectName,
     /// Whether an existing table is only worth a notice.
     pub if_not_exists: bool,
@@ -32,6 +32,43 @@ pub struct CreateTableStatement {
     pub likes: Vec<LikeClause>,
     /// AS query: columns and rows are those of a query.
     pub source: Option<TableSource>,
+    /// What the end of a transaction does with the rows of a temporary table.
+    pub on_commit: OnCommit,
+}
+
+/// The schema that names of temporary relations have: it stands for that of the session.
+pub const TEMPORARY: &str = "pg_temp";
+
+/// What COMMIT does with a temporary table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCommit {
+    /// Its rows stay.
+    #[default]
+    PreserveRows,
+    /// Its rows are deleted.
+    DeleteRows,
+    /// It is dropped.
+    Drop,
+}
+
+impl CreateTableStatement {
+    /// Returns the statement for a table without columns.
+    pub fn of(name: ObjectName, if_not_exists: bool) -> Self {
+        CreateTableStatement {
+            name,
+            if_not_exists,
+            columns: Vec::new(),
+            primary_key: None,
+            uniques: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            families: Vec::new(),
+            options: TableOptionsDefinition::default(),
+            likes: Vec::new(),
+            source: None,
+            on_commit: OnCommit::default(),
+        }
+    }
 }
 
 /// `LIKE table`: columns of another table, and what belongs to them.

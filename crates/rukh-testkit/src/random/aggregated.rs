@@ -75,7 +75,7 @@ pub(super) fn above_aggregates(table: &RandomTable, random: &mut StdRng) -> (Str
 
 /// A column whose values both databases group and show alike.
 fn grouped_column<'a>(table: &'a RandomTable, random: &mut StdRng) -> &'a str {
-    // Grouping sets over intervals and documents are refused.
+    // Which of several equal intervals or documents stands for its group is open.
     let is_plain = |column: &&RandomColumn| {
         !matches!(
             column.ty,

@@ -264,15 +264,9 @@ fn null_test(column: &RandomColumn, random: &mut StdRng) -> Condition {
 
 fn distinct(column: &RandomColumn, random: &mut StdRng) -> Condition {
     let not = if random.random_bool(0.5) { "NOT " } else { "" };
-    // A literal of an array has to say so here.
-    let (before, after) = match column.ty {
-        DataType::Array(_) => ("CAST(", format!(" AS {})", column.ty)),
-        _ => ("", String::new()),
-    };
     Condition::Test(vec![
-        Part::Sql(format!("{} IS {not}DISTINCT FROM {before}", column.name)),
+        Part::Sql(format!("{} IS {not}DISTINCT FROM ", column.name)),
         Part::Constant(exact(&column.ty, random)),
-        Part::Sql(after),
     ])
 }
 

@@ -339,14 +339,7 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
         4 | 5 => correlated(table, random, &names),
         0 => {
             let (kept, found) = pairs[0];
-            // Documents and intervals are compared by another form of theirs, which IN takes in conditions only.
-            let is_plain = |column: &RandomColumn| {
-                column.name != kept || !matches!(column.ty, DataType::Jsonb | DataType::Interval)
-            };
-            let (before, after) = match table.columns.iter().all(is_plain) {
-                true => place_of_in(table, random),
-                false => ("", String::new()),
-            };
+            let (before, after) = place_of_in(table, random);
             (
                 format!("SELECT {names} FROM t WHERE {before}{kept} {not}IN (SELECT {found} FROM t"),
                 format!("){after}"),

@@ -73,7 +73,7 @@ impl RandomTable {
         let columns: Vec<RandomColumn> = (0..count)
             .map(|place| RandomColumn {
                 name: format!("c{place}"),
-                ty: draw_type(random),
+                ty: draw_type(place >= key_columns, random),
                 nullable: place >= key_columns && random.random_bool(0.8),
             })
             .collect();
@@ -217,7 +217,16 @@ fn column_sql(column: &RandomColumn) -> String {
     )
 }
 
-fn draw_type(random: &mut StdRng) -> DataType {
+/// Draws a type; one that no key has only where `in_values` says that the column is in none.
+fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
+    if in_values && random.random_bool(0.15) {
+        let unkeyed = [DataType::Interval, DataType::Jsonb];
+        return *unkeyed.choose(random).expect("there are types");
+    }
+    if random.random_bool(0.08) {
+        let arrays = [DataType::Integer.array(), DataType::Varchar(None).array()];
+        return *arrays.choose(random).expect("there are types");
+    }
     let types = [
         DataType::Boolean,
         DataType::TinyInt,

@@ -47,6 +47,10 @@ const KNOWN: &[(&str, &str)] = &[
         "merge-insert-update",
         "a MERGE whose INSERT another was faster with runs again, and updates; PostgreSQL fails with 23505",
     ),
+    (
+        "lock-committed-update",
+        "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
+    ),
     ("merge-join", "it prints plans"),
     (
         "multixact-no-forget",
@@ -60,6 +64,10 @@ const KNOWN: &[(&str, &str)] = &[
     ("timeouts", "LOCK TABLE waits for writers, not for readers"),
     (
         "tuplelock-conflict",
+        "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
+    ),
+    (
+        "tuplelock-update",
         "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
     ),
     (

@@ -2,12 +2,13 @@
 //!
 //! Deliberately not here: numbers, times, texts and arrays, which have folders of their own.
 
+pub mod alike;
 pub mod bounded;
 pub mod cast_apart;
-pub mod coalesce;
 pub(crate) mod count_nulls;
 pub mod declared;
 pub mod exact;
+pub mod exact_form;
 pub mod hash;
 pub mod outer_aggregate;
 pub mod pg_typeof;

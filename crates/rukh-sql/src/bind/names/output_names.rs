@@ -92,6 +92,35 @@ pub(crate) fn name_outputs(select: &mut Select) {
     }
 }
 
+/// Gives twins of several tables different names, too, in a query that others read by name: where it is in FROM or WITH.
+pub(crate) fn part_twins(query: &mut Query) {
+    let mut body = query.body.as_mut();
+    let select = loop {
+        match body {
+            SetExpr::Select(select) => break select,
+            SetExpr::SetOperation { left, .. } => body = left.as_mut(),
+            SetExpr::Query(query) => body = query.body.as_mut(),
+            _ => return,
+        }
+    };
+    let names: Vec<Option<String>> = select
+        .projection
+        .iter()
+        .map(|item| output_name(item).map(|(_, name)| name))
+        .collect();
+    for (at, item) in select.projection.iter_mut().enumerate() {
+        if let SelectItem::UnnamedExpr(expr @ Expr::CompoundIdentifier(_)) = item
+            && let Some(name) = &names[at]
+            && names.iter().flatten().filter(|other| *other == name).nth(1).is_some()
+        {
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: Ident::with_quote('"', format!("{name}{HIDDEN}{at}")),
+            };
+        }
+    }
+}
+
 /// Gives columns of a LATERAL subquery their names: DataFusion calls those of other relations `outer_ref(t.a)`.
 pub(crate) fn name_lateral(relation: &mut TableFactor) {
     let TableFactor::Derived {

@@ -15,6 +15,7 @@
 //!
 //! Deliberately not here: schemas that are named. The statements check whether those exist.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, PUBLIC};
@@ -25,7 +26,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_error::SqlError;
 use rukh_syntax::{
     AlterAction, CommentTarget, CopySource, ForeignKeyDefinition, GrantObjects, MergeAction, MergeStatement,
-    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, WalkMut, folded,
+    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, WalkMut, folded,
     parse_object_name, quoted,
 };
 
@@ -44,13 +45,33 @@ const OF_RELATIONS: &[&str] = &[
 const NOWHERE: &str = "";
 
 /// Gives the names of a statement the schemas in which they are found; fails if something new has none.
-pub(crate) fn qualify(statement: &mut Statement, catalog: &Catalog, path: &[String]) -> Result<(), SqlError> {
+///
+/// `temporary` is the schema of what is temporary; what reads it in a view makes that temporary, too.
+pub(crate) fn qualify(
+    statement: &mut Statement,
+    catalog: &Catalog,
+    path: &[String],
+    temporary: &str,
+) -> Result<(), SqlError> {
     let mut names = Names {
         catalog,
         path,
+        temporary,
+        reads_temporary: Cell::new(false),
         scopes: Vec::new(),
     };
     names.statement(statement)
+}
+
+/// Whether a statement makes something that is said to be temporary.
+pub(crate) fn makes_temporary(statement: &Statement) -> bool {
+    let name = match statement {
+        Statement::CreateTable(table) => &table.name,
+        Statement::CreateView(view) => &view.name,
+        Statement::CreateSequence { name, .. } => name,
+        _ => return false,
+    };
+    name.schema.as_deref() == Some(TEMPORARY)
 }
 
 /// The queries that one WITH names.
@@ -64,6 +85,9 @@ struct Scope {
 struct Names<'a> {
     catalog: &'a Catalog,
     path: &'a [String],
+    temporary: &'a str,
+    /// Whether a name was found in that schema.
+    reads_temporary: Cell<bool>,
     scopes: Vec<Scope>,
 }
 
@@ -112,8 +136,11 @@ impl Names<'_> {
                 }
             }
             Statement::CreateView(view) => {
-                self.new_name(&mut view.name)?;
                 self.visit(view.query.as_mut());
+                if self.reads_temporary.get() && view.name.schema.is_none() {
+                    view.name.schema = Some(self.temporary.to_string());
+                }
+                self.new_name(&mut view.name)?;
             }
             Statement::CreateSequence { name, owned_by, .. } => {
                 self.new_name(name)?;
@@ -255,16 +282,23 @@ impl Names<'_> {
     }
 
     fn name(&self, name: &mut ObjectName) {
-        if name.schema.is_none() {
-            name.schema = self.schema_of(&name.name);
+        match name.schema.as_deref() {
+            None => name.schema = self.schema_of(&name.name),
+            Some(TEMPORARY) => name.schema = Some(self.temporary.to_string()),
+            Some(_) => {}
         }
     }
 
     fn new_name(&self, name: &mut ObjectName) -> Result<(), SqlError> {
-        if name.schema.is_some() {
-            return Ok(());
+        match name.schema.as_deref() {
+            Some(TEMPORARY) => {
+                name.schema = Some(self.temporary.to_string());
+                return Ok(());
+            }
+            Some(_) => return Ok(()),
+            None => {}
         }
-        match self.path.first() {
+        match self.path.iter().find(|schema| *schema != self.temporary) {
             Some(schema) => {
                 name.schema = Some(schema.clone());
                 Ok(())
@@ -277,6 +311,12 @@ impl Names<'_> {
     }
 
     fn ast_name(&self, name: &mut ast::ObjectName) {
+        if let [ast::ObjectNamePart::Identifier(schema), _] = name.0.as_mut_slice()
+            && folded(schema) == TEMPORARY
+        {
+            schema.value = self.temporary.to_string();
+            self.reads_temporary.set(true);
+        }
         let [part] = name.0.as_slice() else {
             return;
         };
@@ -299,7 +339,11 @@ impl Names<'_> {
         let is_in = |schema: &str| self.catalog.check_name_free(schema, name).is_err();
         match self.path.iter().find(|schema| is_in(schema)) {
             Some(schema) if schema == PUBLIC => None,
-            Some(schema) => Some(schema.clone()),
+            Some(schema) => {
+                self.reads_temporary
+                    .set(self.reads_temporary.get() || schema == self.temporary);
+                Some(schema.clone())
+            }
             None if is_in(PUBLIC) => Some(NOWHERE.to_string()),
             None => None,
         }
@@ -331,14 +375,14 @@ impl Names<'_> {
         let Value::SingleQuotedString(text) = value else {
             return;
         };
-        let Ok(ObjectName {
-            schema: None, name, ..
-        }) = parse_object_name(text)
-        else {
-            return;
+        let Ok(name) = parse_object_name(text) else { return };
+        let found = match name.schema.as_deref() {
+            None => self.schema_of(&name.name).filter(|schema| schema != NOWHERE),
+            Some(TEMPORARY) => Some(self.temporary.to_string()),
+            Some(_) => None,
         };
-        if let Some(schema) = self.schema_of(&name).filter(|schema| schema != NOWHERE) {
-            *text = format!("{}.{}", quoted(&schema), quoted(&name));
+        if let Some(schema) = found {
+            *text = format!("{}.{}", quoted(&schema), quoted(&name.name));
         }
     }
 }

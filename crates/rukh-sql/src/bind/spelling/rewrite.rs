@@ -13,6 +13,8 @@
 //! | `a SIMILAR TO 'x%'`   | `a LIKE 'x%'`                                      |
 //! | `a SIMILAR TO 'x+'`   | `a ~ similar_to_escape('x+')`                      |
 //! | `a ^@ 'x'`            | `starts_with(a, 'x')`                              |
+//! | `a[2:]`, `a[:2]`      | `a[2:2147483647]`, `a[1:2]`                        |
+//! | `a IS DISTINCT FROM 'x'` | an operator, see `IS_DISTINCT`                     |
 //! | `t AT TIME ZONE 'UTC'`| `timezone('UTC', t)`                               |
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
@@ -39,14 +41,14 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, TrimWhereField, UnaryOperator, Value, ValueWithSpan, Visitor, VisitorMut,
-    WildcardAdditionalOptions,
+    AccessExpr, BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, Subscript,
+    TableAlias, TableFactor, TableWithJoins, TrimWhereField, UnaryOperator, Value, ValueWithSpan, Visitor,
+    VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::bind::names::order_names;
-use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outputs};
+use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outputs, part_twins};
 use crate::bind::names::stars::name_schemas;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::moment_words;
@@ -75,6 +77,58 @@ pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
     }
     let ControlFlow::Continue(()) = node.walk_mut(&mut CastFunctions);
     Ok(())
+}
+
+/// `IS DISTINCT FROM` as an operator that is planned by [`Intervals`](crate::bind::types::intervals::Intervals), as `=` is.
+pub(crate) const IS_DISTINCT: &str = "is distinct from";
+
+/// The same of `IS NOT DISTINCT FROM`.
+pub(crate) const IS_NOT_DISTINCT: &str = "is not distinct from";
+
+/// Writes the bounds that a slice of an array leaves out; `None` if it has both.
+fn bounded(root: &Expr, access_chain: &[AccessExpr]) -> Option<Expr> {
+    let number = |number: i32| Expr::Value(Value::Number(number.to_string(), false).into());
+    let is_open = |access: &AccessExpr| {
+        matches!(access, AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. })
+            if lower_bound.is_none() || upper_bound.is_none())
+    };
+    if !access_chain.iter().any(is_open) {
+        return None;
+    }
+    let mut access_chain = access_chain.to_vec();
+    for access in &mut access_chain {
+        if let AccessExpr::Subscript(Subscript::Slice {
+            lower_bound,
+            upper_bound,
+            ..
+        }) = access
+        {
+            lower_bound.get_or_insert_with(|| number(1));
+            upper_bound.get_or_insert_with(|| number(i32::MAX));
+        }
+    }
+    Some(Expr::CompoundFieldAccess {
+        root: Box::new(root.clone()),
+        access_chain,
+    })
+}
+
+/// Writes a comparison with a literal as an operator: DataFusion lets no other decide what the literal is beside an array or an interval.
+fn by_operator(left: &Expr, operator: &str, right: &Expr) -> Option<Expr> {
+    let is_text = |side: &Expr| {
+        matches!(
+            side,
+            Expr::Value(ValueWithSpan {
+                value: Value::SingleQuotedString(_),
+                ..
+            })
+        )
+    };
+    (is_text(left) || is_text(right)).then(|| Expr::BinaryOp {
+        left: Box::new(left.clone()),
+        op: BinaryOperator::PGCustomBinaryOperator(vec![operator.to_string()]),
+        right: Box::new(right.clone()),
+    })
 }
 
 /// Gives `left` of a cast the name that casts are spelled with: catalogs hold casts as this function.
@@ -128,6 +182,8 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        let with = query.with.iter_mut().flat_map(|with| &mut with.cte_tables);
+        with.for_each(|cte| part_twins(&mut cte.query));
         order_names::step_aside(query);
         order_names::name_with(query);
         order_by_outputs(query);
@@ -135,6 +191,9 @@ impl VisitorMut for Rewriter {
     }
 
     fn post_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<SqlError> {
+        if let TableFactor::Derived { subquery, .. } = relation {
+            part_twins(subquery);
+        }
         order_names::name_derived(relation);
         name_lateral(relation);
         ControlFlow::Continue(())
@@ -367,12 +426,13 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
         },
         Expr::IsDistinctFrom(left, right) => match (row(left), row(right)) {
             (Some(left), Some(right)) => distinct(&left, &right).map(Some),
-            _ => Ok(None),
+            _ => Ok(by_operator(left, IS_DISTINCT, right)),
         },
         Expr::IsNotDistinctFrom(left, right) => match (row(left), row(right)) {
             (Some(left), Some(right)) => Ok(Some(not(distinct(&left, &right)?))),
-            _ => Ok(None),
+            _ => Ok(by_operator(left, IS_NOT_DISTINCT, right)),
         },
+        Expr::CompoundFieldAccess { root, access_chain } => Ok(bounded(root, access_chain)),
         Expr::IsNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNull))),
         Expr::IsNotNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNotNull))),
         Expr::InList { expr, list, negated } => match row(expr) {

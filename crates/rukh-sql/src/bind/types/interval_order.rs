@@ -6,43 +6,50 @@
 //!
 //! | written                            | becomes, `#i` being `interval_order(i)` or `jsonb_order(i)`     |
 //! |------------------------------------|-----------------------------------------------------------------|
-//! | `i < j`, `i IN (…)`, `i BETWEEN …`  | `#i < #j`, …                                                    |
+//! | `i < j`, `i IN (…)`, `i BETWEEN …`, `i > ANY (SELECT …)` | `#i < #j`, …                               |
 //! | `CASE i WHEN j …`, `nullif(i, j)`   | by `#i = #j`                                                    |
 //! | `greatest(i, j)`                    | `CASE WHEN j IS NULL OR #i >= #j THEN i ELSE j END`             |
 //! | `ORDER BY i`, in windows and calls, too | `ORDER BY #i`                                               |
-//! | `GROUP BY i`                        | `GROUP BY #i`, and `first_value(i)` where it is shown           |
+//! | `GROUP BY i`, grouping sets too     | `GROUP BY #i`, and `first_value(i)` where it is shown           |
 //! | `SELECT DISTINCT i`                 | `GROUP BY i`                                                    |
 //! | joins by `i = j`, set operations    | by `#i = #j`                                                    |
 //! | `ORDER BY i RANGE j PRECEDING`      | `ORDER BY #i RANGE #j PRECEDING`                                |
 //!
-//! Deliberately not here: `min` and `max`, which compare by themselves; GROUPING SETS over them, and DISTINCT in
-//! aggregates that show them, which are refused.
+//! Deliberately not here: `min` and `max`, which compare by themselves; DISTINCT in aggregates that show them, which is refused.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit};
-use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::functions_aggregate::grouping::grouping_udaf;
 use datafusion::logical_expr::expr::{
-    AggregateFunction, Case, InList, InSubquery, ScalarFunction, Sort as SortKey, WindowFunction,
+    AggregateFunction, Case, GroupingSet, InList, InSubquery, ScalarFunction, SetComparison, Sort as SortKey,
+    WindowFunction,
 };
 use datafusion::logical_expr::logical_plan::{Aggregate, Distinct, DistinctOn, Join, Projection, Subquery};
 use datafusion::logical_expr::{
     Between, BinaryExpr, Expr, ExprSchemable, JoinConstraint, LogicalPlan, Operator, WindowFrameBound,
-    WindowFrameUnits, when,
+    WindowFrameUnits, lit, when,
 };
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::json::order::jsonb_order;
 use rukh_functions::functions::times::interval_order::{interval_order, number_of};
+use rukh_syntax::HIDDEN;
 
 use crate::bind::types::coercions::converted;
 
 /// Whether values of a type have an order of their own.
 fn is_apart(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Interval(_) | ArrowType::LargeBinary)
+}
+
+/// Whether `greatest` of values of a type is spelled out: that of DataFusion has NULL elements of arrays before all others.
+fn is_spelled_out(ty: &ArrowType) -> bool {
+    is_apart(ty) || ty.is_list()
 }
 
 fn has_own_order(expr: &Expr, schema: &DFSchema) -> bool {
@@ -90,6 +97,17 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
             subquery: numbers_of(subquery)?,
             negated,
         }),
+        Expr::SetComparison(SetComparison {
+            expr,
+            subquery,
+            op,
+            quantifier,
+        }) if has_own_order(&expr, schema) => Expr::SetComparison(SetComparison {
+            expr: boxed(expr),
+            subquery: numbers_of(subquery)?,
+            op,
+            quantifier,
+        }),
         Expr::Case(Case {
             expr: Some(operand),
             when_then_expr,
@@ -104,7 +122,10 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
         }),
         Expr::ScalarFunction(call)
             if matches!(call.func.name(), "nullif" | "greatest" | "least")
-                && call.args.iter().any(|arg| has_own_order(arg, schema)) =>
+                && call
+                    .args
+                    .iter()
+                    .any(|arg| arg.get_type(schema).is_ok_and(|ty| is_spelled_out(&ty))) =>
         {
             chosen(call, schema)?
         }
@@ -129,7 +150,8 @@ fn numbers_of(subquery: Subquery) -> DataFusionResult<Subquery> {
     let schema = subquery.subquery.schema().clone();
     let columns = schema.columns().into_iter();
     let numbers = columns.map(|column| {
-        let name = column.name.clone();
+        // What the columns below are called would be taken for them: DataFusion looks for the names of both.
+        let name = format!("{}{HIDDEN}ordered", column.name);
         number(Expr::Column(column), &schema).alias(name)
     });
     let plan = Projection::try_new(numbers.collect(), subquery.subquery.clone())?;
@@ -145,7 +167,7 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
     }
     let as_number = |expr: &Expr| number(expr.clone(), schema);
     let mut types = call.args.iter().filter_map(|value| value.get_type(schema).ok());
-    let ty = types.find(is_apart).unwrap_or(INTERVAL);
+    let ty = types.find(is_spelled_out).unwrap_or(INTERVAL);
     let value = |value| converted(value, &ty, schema);
     let values: Vec<Expr> = call
         .args
@@ -170,20 +192,35 @@ fn chosen(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult<Expr> {
     Ok(result)
 }
 
-/// Returns sort keys by numbers, and whether any is one of an interval.
+/// Returns sort keys by numbers, and whether any has changed.
 fn ordered(keys: Vec<SortKey>, schema: &DFSchema) -> (Vec<SortKey>, bool) {
-    let is_changed = keys.iter().any(|key| has_own_order(&key.expr, schema));
-    let key = |key: SortKey| SortKey {
-        expr: number(key.expr, schema),
-        ..key
-    };
-    (keys.into_iter().map(key).collect(), is_changed)
+    let is_changed = keys.iter().any(|key| sorts_apart(key, schema));
+    let mut ordered = Vec::with_capacity(keys.len());
+    for mut key in keys {
+        if has_nulls_apart(&key, schema) {
+            ordered.push(key.expr.clone().is_null().sort(!key.nulls_first, false));
+            key.nulls_first = !key.nulls_first;
+        }
+        key.expr = number(key.expr, schema);
+        ordered.push(key);
+    }
+    (ordered, is_changed)
+}
+
+/// Whether a sort key is not of Arrow's order.
+fn sorts_apart(key: &SortKey, schema: &DFSchema) -> bool {
+    has_own_order(&key.expr, schema) || has_nulls_apart(key, schema)
+}
+
+/// Whether a sort key is of arrays whose NULL elements do not come where NULL itself does: behind all others. Arrow puts both in one place.
+fn has_nulls_apart(key: &SortKey, schema: &DFSchema) -> bool {
+    key.nulls_first == key.asc && key.expr.get_type(schema).is_ok_and(|ty| ty.is_list())
 }
 
 fn in_window(mut function: Box<WindowFunction>, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let params = &mut function.params;
     let is_concerned = params.partition_by.iter().any(|expr| has_own_order(expr, schema))
-        || params.order_by.iter().any(|key| has_own_order(&key.expr, schema));
+        || params.order_by.iter().any(|key| sorts_apart(key, schema));
     if !is_concerned {
         return Ok(Transformed::no(Expr::WindowFunction(function)));
     }
@@ -246,10 +283,7 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
                 sort.input.schema(),
                 "ordering",
             )?;
-            let keys = sort.expr.len();
-            let by_elements = nulls_apart(sort.expr, sort.input.schema());
-            let (expr, is_changed) = ordered(by_elements, sort.input.schema());
-            let is_changed = is_changed || expr.len() > keys;
+            let (expr, is_changed) = ordered(sort.expr, sort.input.schema());
             sort.expr = expr;
             Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), is_changed))
         }
@@ -262,20 +296,6 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
         LogicalPlan::Join(join) => joined(join),
         other => Ok(Transformed::no(other)),
     }
-}
-
-/// Has arrays sort with NULL elements behind all others wherever NULL itself comes: Arrow puts both in one place.
-fn nulls_apart(keys: Vec<SortKey>, schema: &DFSchema) -> Vec<SortKey> {
-    let mut apart = Vec::with_capacity(keys.len());
-    for mut key in keys {
-        let is_array = key.expr.get_type(schema).is_ok_and(|ty| ty.is_list());
-        if is_array && key.nulls_first == key.asc {
-            apart.push(key.expr.clone().is_null().sort(!key.nulls_first, false));
-            key.nulls_first = !key.nulls_first;
-        }
-        apart.push(key);
-    }
-    apart
 }
 
 /// Fails with 42883 if values are JSON, which have no order and are not compared.
@@ -295,63 +315,122 @@ fn check_no_json<'e>(
     })))
 }
 
-fn grouped(aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
+fn grouped(mut aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
     let schema = aggregate.input.schema().clone();
     check_no_json(aggregate.group_expr.iter(), &schema, "equality")?;
-    let is_key_apart = |expr: &Expr| match expr {
-        Expr::GroupingSet(_) => false,
-        other => has_own_order(other, &schema),
+    let is_apart = |expr: &Expr| has_own_order(expr, &schema);
+    let of_sets = match aggregate.group_expr.as_slice() {
+        [Expr::GroupingSet(sets)] => Some(sets.clone()),
+        _ => None,
     };
-    if let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice()
-        && sets
-            .distinct_expr()
-            .iter()
-            .any(|expr| has_own_order(expr, &schema))
-    {
-        return refused("GROUPING SETS over");
-    }
-    if !aggregate.group_expr.iter().any(is_key_apart) {
+    let keys: Vec<Expr> = match &of_sets {
+        Some(sets) => sets.distinct_expr().into_iter().cloned().collect(),
+        None => std::mem::take(&mut aggregate.group_expr),
+    };
+    if !keys.iter().any(is_apart) {
+        if of_sets.is_none() {
+            aggregate.group_expr = keys;
+        }
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
     }
     let shown = aggregate.schema.clone();
-    let mut calls = aggregate.aggr_expr;
-    let (groups, count) = (aggregate.group_expr.len(), calls.len());
-    let mut keys = Vec::with_capacity(groups);
-    // Where each shown column is found among those of the new aggregate.
-    let mut places = Vec::with_capacity(groups + count);
-    for (at, expr) in aggregate.group_expr.into_iter().enumerate() {
-        if !is_key_apart(&expr) {
-            keys.push(expr);
-            places.push(at);
-            continue;
+    let calls = aggregate.aggr_expr.into_iter();
+    let mut calls: Vec<Expr> = calls
+        .map(|call| of_numbers(call, &schema))
+        .collect::<DataFusionResult<_>>()?;
+    let (groups, count) = (keys.len(), calls.len());
+    let named = |what: &str, at: usize| format!("{what}{}{at}", HIDDEN);
+    for (at, key) in keys.iter().enumerate().filter(|(_, key)| is_apart(key)) {
+        let first = first_value_udaf().call(vec![key.clone()]);
+        calls.push(first.alias(named("first", at)));
+        if of_sets.is_some() {
+            let is_absent = grouping_udaf().call(vec![number(key.clone(), &schema)]);
+            calls.push(is_absent.alias(named("absent", at)));
         }
-        places.push(groups + calls.len());
-        let first = first_value_udaf().call(vec![expr.clone()]);
-        calls.push(first.alias(format!("first{}{at}", rukh_syntax::HIDDEN)));
-        keys.push(number(expr, &schema));
     }
-    places.extend(groups..groups + count);
-    let aggregate = LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, keys, calls)?);
+    let group_expr = match of_sets {
+        Some(sets) => vec![Expr::GroupingSet(of_set_numbers(sets, &schema))],
+        None => keys.iter().map(|key| number(key.clone(), &schema)).collect(),
+    };
+    let aggregate = LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, group_expr, calls)?);
+    // Between keys and calls there may be the number of the grouping set.
     let columns = aggregate.schema().columns();
-    let shown = shown.iter().zip(places).map(|((relation, field), place)| {
-        let column = columns[place].clone();
-        match column.relation.as_ref() == relation && column.name == *field.name() {
-            true => Expr::Column(column),
-            false => Expr::Column(column).alias_qualified(relation.cloned(), field.name()),
+    let first_call = shown.fields().len() - count;
+    let value = |at: usize| -> DataFusionResult<Expr> {
+        let column = |what| Expr::Column(Column::new_unqualified(named(what, at)));
+        match at {
+            at if at >= groups => Ok(Expr::Column(columns[first_call + at - groups].clone())),
+            at if !is_apart(&keys[at]) => Ok(Expr::Column(columns[at].clone())),
+            _ if columns.contains(&Column::new_unqualified(named("absent", at))) => {
+                when(column("absent").eq(lit(0_i32)), column("first")).end()
+            }
+            _ => Ok(column("first")),
         }
+    };
+    let fields = shown.iter().enumerate();
+    let fields = fields.filter(|(at, _)| *at < groups || *at >= first_call);
+    let exprs = fields.enumerate().map(|(at, (_, (relation, field)))| {
+        let value = value(at)?;
+        let is_named = matches!(&value, Expr::Column(column)
+            if column.relation.as_ref() == relation && column.name == *field.name());
+        Ok(match is_named {
+            true => value,
+            false => value.alias_qualified(relation.cloned(), field.name()),
+        })
     });
-    let projection = Projection::try_new(shown.collect(), Arc::new(aggregate))?;
+    let exprs = exprs.collect::<DataFusionResult<_>>()?;
+    let projection = Projection::try_new(exprs, Arc::new(aggregate))?;
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+}
+
+/// Has GROUPING name the keys by which groups are made.
+fn of_numbers(call: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+    let changed = call.transform_down(|part| match part {
+        Expr::AggregateFunction(mut call) if call.func.name() == "grouping" => {
+            let args = std::mem::take(&mut call.params.args).into_iter();
+            call.params.args = args.map(|arg| number(arg, schema)).collect();
+            let call = Expr::AggregateFunction(call);
+            Ok(Transformed::new(call, true, TreeNodeRecursion::Jump))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(changed.data)
+}
+
+fn of_set_numbers(sets: GroupingSet, schema: &DFSchema) -> GroupingSet {
+    let numbers = |keys: Vec<Expr>| keys.into_iter().map(|key| number(key, schema)).collect();
+    match sets {
+        GroupingSet::Rollup(keys) => GroupingSet::Rollup(numbers(keys)),
+        GroupingSet::Cube(keys) => GroupingSet::Cube(numbers(keys)),
+        GroupingSet::GroupingSets(sets) => GroupingSet::GroupingSets(sets.into_iter().map(numbers).collect()),
+    }
 }
 
 fn first_of_each(distinct: DistinctOn) -> DataFusionResult<Transformed<LogicalPlan>> {
     let schema = distinct.input.schema().clone();
-    if !distinct.on_expr.iter().any(|expr| has_own_order(expr, &schema)) {
+    let sorts = |key: &SortKey| sorts_apart(key, &schema);
+    let is_sorted_apart = distinct
+        .sort_expr
+        .as_ref()
+        .is_some_and(|keys| keys.iter().any(sorts));
+    if !is_sorted_apart && !distinct.on_expr.iter().any(|expr| has_own_order(expr, &schema)) {
         return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::On(distinct))));
     }
-    let on = distinct.on_expr.into_iter().map(|expr| number(expr, &schema));
-    let order = distinct.sort_expr.map(|keys| ordered(keys, &schema).0);
-    let distinct = DistinctOn::try_new(on.collect(), distinct.select_expr, order, distinct.input)?;
+    // Where there is an order, its first keys are those of ON.
+    let (on, order) = match distinct.sort_expr {
+        Some(mut keys) => {
+            let rest = keys.split_off(distinct.on_expr.len().min(keys.len()));
+            let (mut keys, rest) = (ordered(keys, &schema).0, ordered(rest, &schema).0);
+            let on = keys.iter().map(|key| key.expr.clone()).collect();
+            keys.extend(rest);
+            (on, Some(keys))
+        }
+        None => {
+            let on = distinct.on_expr.into_iter();
+            (on.map(|expr| number(expr, &schema)).collect(), None)
+        }
+    };
+    let distinct = DistinctOn::try_new(on, distinct.select_expr, order, distinct.input)?;
     Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(distinct))))
 }
 

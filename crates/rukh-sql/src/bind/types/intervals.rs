@@ -12,12 +12,13 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use crate::bind::spelling::rewrite::{IS_DISTINCT, IS_NOT_DISTINCT};
 use crate::bind::types::{bound_operators, documents};
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, cast as cast_expr};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr, cast as cast_expr};
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::by_row::{self, SHIFTS};
@@ -38,6 +39,19 @@ impl ExprPlanner for Intervals {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<RawBinaryExpr>> {
+        if let Some(op) = distinct_of(&expr.op) {
+            // Literals are what they are beside `=`.
+            let equal = RawBinaryExpr {
+                op: BinaryOperator::Eq,
+                ..expr
+            };
+            let alike = bound_operators::typed(equal, schema)?;
+            let of = |side: &Expr| side.get_type(schema).ok();
+            let (left, right) = (of(&alike.left), of(&alike.right));
+            let left_side = compared_with(alike.left, right.as_ref());
+            let right_side = compared_with(alike.right, left.as_ref());
+            return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
+        }
         let expr = bound_operators::typed(expr, schema)?;
         if let Some(call) = documents::planned(&expr, schema) {
             return Ok(PlannerResult::Planned(call));
@@ -139,6 +153,18 @@ impl ExprPlanner for Intervals {
             Some(call) => PlannerResult::Planned(call),
             None => PlannerResult::Original(expr),
         })
+    }
+}
+
+/// Returns the operator that `rewrite` writes so.
+fn distinct_of(op: &BinaryOperator) -> Option<Operator> {
+    match op {
+        BinaryOperator::PGCustomBinaryOperator(parts) => match parts.as_slice() {
+            [name] if name == IS_DISTINCT => Some(Operator::IsDistinctFrom),
+            [name] if name == IS_NOT_DISTINCT => Some(Operator::IsNotDistinctFrom),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

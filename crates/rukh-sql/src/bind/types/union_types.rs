@@ -73,16 +73,16 @@ fn alike_in_union(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
         let column = |(at, (qualifier, field)): (usize, (Option<&_>, &Arc<Field>))| {
             let column = Expr::Column(Column::from((qualifier, field)));
             let typed = match &mixed[at] {
-                Some(Become::Cast(ty)) if ty != field.data_type() => {
-                    match converted(column, ty, &schema)? {
-                        // Of a type alone, the cast would say that it is what it was: a TINYINT.
-                        Expr::Cast(Cast { expr, .. }) if !field.metadata().is_empty() => {
-                            let to = Field::new(field.name(), ty.clone(), field.is_nullable());
-                            Expr::Cast(Cast::new_from_field(expr, Arc::new(to)))
-                        }
-                        other => other,
-                    }
+                // The column would say that it is what it was: a TINYINT, or a REAL beside a DECIMAL.
+                Some(Become::Cast(ty)) if !field.metadata().is_empty() => {
+                    let to = Field::new(field.name(), ty.clone(), field.is_nullable());
+                    let expr = match converted(column, ty, &schema)? {
+                        Expr::Cast(Cast { expr, .. }) => expr,
+                        other => Box::new(other),
+                    };
+                    Expr::Cast(Cast::new_from_field(expr, Arc::new(to)))
                 }
+                Some(Become::Cast(ty)) if ty != field.data_type() => converted(column, ty, &schema)?,
                 Some(Become::Text) if matches!(data_type_of(field), DataType::Char(_)) => {
                     declared_as(column, &DataType::Varchar(None))
                 }

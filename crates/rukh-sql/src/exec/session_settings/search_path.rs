@@ -4,14 +4,30 @@
 //! the user, if there is one. `pg_catalog` is looked at first, wherever it stands.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rukh_catalog::{Catalog, PUBLIC};
+use rukh_syntax::TEMPORARY;
 
 /// The value of the setting by default.
 const DEFAULT: &str = "\"$user\", public";
 
 /// What stands for the schema named as the user.
 const USER: &str = "$user";
+
+/// Names of schemas of temporary relations begin so.
+const OF_TEMPORARY: &str = "pg_temp_";
+
+/// Returns a name for the schema of a session's temporary relations that no other session of the process has.
+pub(crate) fn temporary_schema() -> Arc<str> {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    format!("{OF_TEMPORARY}{}", NEXT.fetch_add(1, Ordering::Relaxed)).into()
+}
+
+/// Whether a schema is one of temporary relations.
+pub(crate) fn is_temporary(schema: &str) -> bool {
+    schema.starts_with(OF_TEMPORARY)
+}
 
 /// The path as it was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +67,20 @@ impl SearchPath {
     }
 
     /// Returns the schemas of the path that are there and may hold tables, each once.
-    pub(crate) fn schemas(&self, catalog: &Catalog, user: &str) -> Vec<String> {
-        let mut schemas: Vec<String> = Vec::with_capacity(self.names.len());
+    ///
+    /// That of what is temporary comes first, unless the path has another place for it.
+    pub(crate) fn schemas(&self, catalog: &Catalog, user: &str, temporary: &str) -> Vec<String> {
+        let mut schemas: Vec<String> = Vec::with_capacity(self.names.len() + 1);
+        let has_place = self.names.iter().any(|name| name == TEMPORARY);
+        if !has_place && catalog.has_schema(temporary) {
+            schemas.push(temporary.to_string());
+        }
         for name in self.names.iter() {
-            let name = if name == USER { user } else { name };
+            let name = match name.as_str() {
+                USER => user,
+                TEMPORARY => temporary,
+                name => name,
+            };
             if catalog.has_schema(name) && !schemas.iter().any(|known| known == name) {
                 schemas.push(name.to_string());
             }
@@ -63,10 +89,10 @@ impl SearchPath {
     }
 
     /// Whether names without a schema are those of `public`, and nothing else.
-    pub(crate) fn is_public(&self, catalog: &Catalog, user: &str) -> bool {
+    pub(crate) fn is_public(&self, catalog: &Catalog, user: &str, temporary: &str) -> bool {
         match catalog.schemas().next() {
             None => self.names.iter().any(|name| name == PUBLIC),
-            Some(_) => self.schemas(catalog, user) == [PUBLIC],
+            Some(_) => self.schemas(catalog, user, temporary) == [PUBLIC],
         }
     }
 }

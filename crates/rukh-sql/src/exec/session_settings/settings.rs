@@ -88,6 +88,8 @@ pub(crate) struct Settings {
     pub(crate) query_memory_bytes: u64,
     /// Where names without a schema are looked up.
     pub(crate) search_path: SearchPath,
+    /// The schema of the session's temporary relations, which is made with the first of them.
+    pub(crate) temporary_schema: Arc<str>,
     /// Settings of PostgreSQL's clients.
     pub(crate) client: ClientSettings,
 }
@@ -143,6 +145,7 @@ impl Settings {
             columnar_tables: false,
             query_memory_bytes: 0,
             search_path: SearchPath::default(),
+            temporary_schema: "".into(),
             client: ClientSettings::default(),
         }
     }

@@ -25,6 +25,7 @@ use super::source::{DATABASE, Source};
 use super::table::{Cell, Kind, array, cells};
 use super::{arrays, procs, spelling, texts, types, view_text};
 use crate::bind::system::oids;
+use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::current::CurrentStatement;
 use rukh_error::SqlError;
 
@@ -88,13 +89,24 @@ const FUNCTIONS: &[Definition] = &[
     stable("current_database", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_catalog", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_schema", 0..=0, Kind::Name, |source, _| {
-        Ok(source.path().into_iter().next().into())
+        Ok(source
+            .path()
+            .into_iter()
+            .find(|schema| !is_temporary(schema))
+            .into())
     }),
     stable("current_schemas", 1..=1, Kind::TextArray, |source, given| {
-        let implicit = (given[0] == Cell::Bool(true)).then(|| "pg_catalog".to_string());
-        Ok(Cell::Texts(
-            implicit.into_iter().chain(source.path()).map(Some).collect(),
-        ))
+        let (temporary, others): (Vec<String>, Vec<String>) =
+            source.path().into_iter().partition(|schema| is_temporary(schema));
+        let schemas = match given[0] == Cell::Bool(true) {
+            true => temporary
+                .into_iter()
+                .chain(["pg_catalog".to_string()])
+                .chain(others)
+                .collect(),
+            false => others,
+        };
+        Ok(Cell::Texts(schemas.into_iter().map(Some).collect()))
     }),
     stable("current_user", 0..=0, Kind::Name, |source, _| {
         Ok(source.user().into())

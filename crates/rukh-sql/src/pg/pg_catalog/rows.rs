@@ -15,6 +15,7 @@ use super::{casts, operators};
 use super::{procs, view_text};
 use crate::bind::system::oids;
 use crate::bind::system::system_tables::{KEYWORDS, SystemTable};
+use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::sequence_values::last_value;
 
 /// Makers of rows, by the name of the table.
@@ -380,7 +381,7 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         0,
         has_index,
         false,
-        "p",
+        if is_temporary(relation.schema()) { "t" } else { "p" },
         relation.kind(),
         relation.attributes().len(),
         checks,

@@ -21,8 +21,9 @@ impl Source<'_> {
 
     /// Returns the schemas of the search path that are there.
     pub(crate) fn path(&self) -> Vec<String> {
-        let path = &self.context.client.settings.search_path;
-        path.schemas(self.catalog(), self.user())
+        let settings = &self.context.client.settings;
+        let path = &settings.search_path;
+        path.schemas(self.catalog(), self.user(), &settings.temporary_schema)
     }
 
     /// Returns the user that runs the statement.

@@ -27,6 +27,7 @@ use super::versions::set_versions;
 use crate::bind::spelling::sequence_calls::{calls_sequence, next_of};
 use crate::bind::types::expressions::{check_default, check_stored, evaluate_default};
 use crate::exec::session_settings::notice::Notice;
+use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::sequences::default_of;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
@@ -64,8 +65,9 @@ pub(super) fn create_table_to_fill(
             true => finish(session, &table, &liked, &statement.foreign_keys, filling),
             false => Ok(()),
         });
-    if created.is_err() {
-        session.engine().drop_table(table.id)?;
+    match &created {
+        Ok(()) => session.note_on_commit(table.id, statement.on_commit),
+        Err(_) => session.engine().drop_table(table.id)?,
     }
     created
 }
@@ -451,10 +453,14 @@ fn row_id(
     }
     let id = ColumnId(columns.len() as u32);
     columns.push(Column::row_id(id));
-    session.notice(Notice::new(format!(
+    let is_kept = !name.schema.as_deref().is_some_and(is_temporary);
+    let notice = Notice::new(format!(
         "table \"{}\" has no primary key: its rows are kept in the order in which they are inserted",
         name.name
-    )));
+    ));
+    if is_kept {
+        session.notice(notice);
+    }
     Ok(KeyElement {
         expr: KeyExpr::Column(id),
         order: SortOrder::Asc,

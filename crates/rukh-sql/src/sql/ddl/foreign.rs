@@ -6,6 +6,7 @@ use rukh_catalog::{
 use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
 
 use crate::exec::session_settings::notice::Notice;
+use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
 
 /// Makes a constraint of a table, which has its columns and the constraints before.
@@ -33,6 +34,12 @@ pub(super) fn foreign_key(
             Err(_) => return Err(definition.referenced.undefined().into()),
         },
     };
+    let are_temporary = (is_temporary(&table.schema), is_temporary(&referenced.schema));
+    if are_temporary.0 != are_temporary.1 {
+        let kind = if are_temporary.0 { "temporary" } else { "permanent" };
+        let message = format!("constraints on {kind} tables may reference only {kind} tables");
+        return Err(SqlError::statement("42P16", message).at(definition.position));
+    }
     let referenced_columns = match definition.referenced_columns.is_empty() {
         false => column_ids(referenced, &definition.referenced_columns)?,
         true => key_columns(referenced).map_err(|error| error.at(at))?,

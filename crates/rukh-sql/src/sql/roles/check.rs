@@ -30,6 +30,7 @@ use rukh_syntax::{
 use crate::bind::names::locked_relations::names;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::system::oids::number;
+use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
 
 /// Most views inside of one another.
@@ -400,7 +401,9 @@ impl<'a> Checker<'a> {
     fn create_in(&self, name: &ObjectName) -> Result<(), SqlError> {
         let schema = name.schema.as_deref().unwrap_or(PUBLIC);
         let rights = self.catalog.rights_in(self.role, schema);
-        match rights.contain(Rights::CREATE) || rights.contain(Rights::DDL) {
+        // Every role may make what is temporary, in a schema that it then owns.
+        let is_made = is_temporary(schema) && !self.catalog.has_schema(schema);
+        match is_made || rights.contain(Rights::CREATE) || rights.contain(Rights::DDL) {
             true => Ok(()),
             false => Err(denied(format!("permission denied for schema {schema}"))),
         }

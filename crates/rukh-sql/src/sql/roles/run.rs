@@ -104,6 +104,10 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         new.extend(now.sequences_of(table.id).map(|sequence| sequence.id.0));
     }
     new.retain(|id| kind_of(before, *id).is_none());
+    // That of temporary relations is made with the first of them.
+    if before.schema_named(schema_of(name)).is_none() {
+        new.extend(now.schema_named(schema_of(name)).map(|schema| schema.id.0));
+    }
     if new.is_empty() {
         return Ok(());
     }

@@ -35,8 +35,7 @@ use crate::read::definitions::sequence;
 use crate::read::reader::Reader;
 use crate::tree::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, Computed, CreateTableStatement, Expression,
-    IdentityKind, IndexAction, LifetimeDefinition, Name, ObjectName, Ownable, Statement,
-    TableOptionsDefinition, UniqueDefinition,
+    IdentityKind, IndexAction, LifetimeDefinition, Name, ObjectName, Ownable, Statement, UniqueDefinition,
 };
 
 /// Reads ALTER.
@@ -334,23 +333,12 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     }
     reader.accept(&["column"]);
     let if_not_exists = reader.if_not_exists();
-    let mut read = CreateTableStatement {
-        name: ObjectName {
-            schema: None,
-            name: String::new(),
-            position: reader.position(),
-        },
-        if_not_exists,
-        columns: Vec::new(),
-        primary_key: None,
-        uniques: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        families: Vec::new(),
-        options: TableOptionsDefinition::default(),
-        likes: Vec::new(),
-        source: None,
+    let nameless = ObjectName {
+        schema: None,
+        name: String::new(),
+        position: reader.position(),
     };
+    let mut read = CreateTableStatement::of(nameless, if_not_exists);
     let position = reader.position();
     create_table::column(reader, &mut read)?;
     if read.primary_key.is_some() {

@@ -1,7 +1,7 @@
 //! CREATE TABLE, in PostgreSQL's clothes or in Phoenix's.
 //!
 //! ```text
-//! CREATE TABLE [IF NOT EXISTS] [schema.]t (
+//! CREATE [[LOCAL | GLOBAL] {TEMP | TEMPORARY} | UNLOGGED] TABLE [IF NOT EXISTS] [schema.]t (
 //!     column type | COUNTER [NOT NULL | NULL] [DEFAULT expression] [PRIMARY KEY [ASC | DESC]] [UNIQUE] [FAMILY f]
 //!         [[CONSTRAINT name] CHECK (condition)] [GENERATED ALWAYS AS (expression) STORED],
 //!     [CONSTRAINT name] PRIMARY KEY (column | HASH(column, n) [ASC | DESC], …),
@@ -12,8 +12,9 @@
 //!     FAMILY f (column, …) [COMPRESSION = 'none' | 'lz4' | 'zstd']
 //! )
 //! [USING heap | columnar] [WITH (option = value, …)] [option = value, …] [SPLIT ON (key, …)]
+//! [ON COMMIT {PRESERVE ROWS | DELETE ROWS | DROP}]
 //!
-//! CREATE TABLE [IF NOT EXISTS] [schema.]t [(column | constraint, …)] [options] AS query [WITH [NO] DATA]
+//! CREATE … TABLE [IF NOT EXISTS] [schema.]t [(column | constraint, …)] [options] AS query [WITH [NO] DATA]
 //! ```
 
 use rukh_catalog::VERSIONS_MAX;
@@ -33,27 +34,21 @@ use crate::read::reader::Reader;
 use crate::read::reader::boolean;
 use crate::tree::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
-    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
-    SaltDefinition, SequenceOptions, Statement, TableOptionsDefinition, TableSource, UniqueDefinition,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name, ObjectName,
+    OnCommit, SaltDefinition, SequenceOptions, Statement, TEMPORARY, TableOptionsDefinition, TableSource,
+    UniqueDefinition,
 };
 
 /// Reads CREATE TABLE.
 pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
-    reader.expect(&["create", "table"])?;
+    reader.expect(&["create"])?;
+    let is_temporary = temporary(reader);
+    // All tables are logged.
+    reader.accept(&["unlogged"]);
+    reader.expect(&["table"])?;
     let if_not_exists = reader.if_not_exists();
-    let mut table = CreateTableStatement {
-        name: reader.object_name()?,
-        if_not_exists,
-        columns: Vec::new(),
-        primary_key: None,
-        uniques: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        families: Vec::new(),
-        options: TableOptionsDefinition::default(),
-        likes: Vec::new(),
-        source: None,
-    };
+    let name = new_name(reader, is_temporary)?;
+    let mut table = CreateTableStatement::of(name, if_not_exists);
     let (mut names, mut untyped) = (Vec::new(), None);
     let has_list = *reader.peek_at(0) == Token::LParen;
     if has_list {
@@ -67,6 +62,7 @@ pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, Stateme
         })?;
     }
     options(reader, &mut table.options)?;
+    table.on_commit = on_commit(reader, table.name.schema.as_deref() == Some(TEMPORARY))?;
     if reader.peeks(&["as"]) {
         table.source = Some(source(reader, &table, names)?);
     } else if !has_list {
@@ -76,6 +72,50 @@ pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, Stateme
         return Err(error);
     }
     Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// Takes the words that make something temporary, if they are next.
+pub(crate) fn temporary(reader: &mut Reader<'_>) -> bool {
+    let words = ["temp", "temporary"];
+    words.iter().any(|word| {
+        reader.accept(&[word]) || reader.accept(&["local", word]) || reader.accept(&["global", word])
+    })
+}
+
+/// Reads the name of something new, which is in [`TEMPORARY`] if it is temporary.
+pub(crate) fn new_name(reader: &mut Reader<'_>, is_temporary: bool) -> Result<ObjectName, StatementError> {
+    let mut name = reader.object_name()?;
+    if is_temporary {
+        match name.schema.as_deref() {
+            None | Some(TEMPORARY) => name.schema = Some(TEMPORARY.to_string()),
+            Some(_) => {
+                let message = "cannot create temporary relation in non-temporary schema";
+                return Err(StatementError::statement("42P16", message).at(name.position));
+            }
+        }
+    }
+    Ok(name)
+}
+
+/// Reads ON COMMIT, if it is next.
+fn on_commit(reader: &mut Reader<'_>, is_temporary: bool) -> Result<OnCommit, StatementError> {
+    let position = reader.position();
+    if !reader.accept(&["on", "commit"]) {
+        return Ok(OnCommit::default());
+    }
+    let on_commit = match () {
+        () if reader.accept(&["preserve", "rows"]) => OnCommit::PreserveRows,
+        () if reader.accept(&["delete", "rows"]) => OnCommit::DeleteRows,
+        () if reader.accept(&["drop"]) => OnCommit::Drop,
+        () => return Err(reader.unexpected()),
+    };
+    match is_temporary {
+        true => Ok(on_commit),
+        false => {
+            let message = "ON COMMIT can only be used on temporary tables";
+            Err(StatementError::statement("42P16", message).at(position))
+        }
+    }
 }
 
 /// Whether a name is next with no type behind it, as in `CREATE TABLE t (a, b) AS …`.
@@ -570,6 +610,8 @@ fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Res
             options.split_on = reader.parenthesised(split_key)?;
         } else if reader.accept(&["using"]) {
             options.columnar = Some(is_columnar(reader, "heap")?);
+        } else if reader.peeks(&["on", "commit"]) {
+            return Ok(());
         } else if reader.peeks_any(&["partition", "inherits", "tablespace", "on"]) {
             let word = reader.any_word()?;
             let what = word.text.to_ascii_uppercase();

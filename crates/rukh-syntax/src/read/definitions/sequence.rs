@@ -1,7 +1,7 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the options that identity columns share with it.
 //!
 //! ```text
-//! CREATE SEQUENCE [IF NOT EXISTS] [schema.]s {option | OWNED BY {t.column | NONE}} …
+//! CREATE [TEMP | TEMPORARY] SEQUENCE [IF NOT EXISTS] [schema.]s {option | OWNED BY {t.column | NONE}} …
 //! ALTER SEQUENCE [IF EXISTS] [schema.]s {option | RESTART [[WITH] n] | OWNED BY {t.column | NONE}} …
 //!
 //! option:  AS type | INCREMENT [BY] n | MINVALUE n | NO MINVALUE | MAXVALUE n | NO MAXVALUE
@@ -11,6 +11,7 @@
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
+use crate::read::definitions::create_table::{new_name, temporary};
 use crate::read::definitions::data_type::data_type;
 use crate::read::reader::Reader;
 use crate::tree::{AlterSequenceStatement, ObjectName, OwnedBy, Restart, SequenceOptions, Statement};
@@ -89,9 +90,11 @@ fn owned_by(reader: &mut Reader<'_>) -> Result<OwnedBy, StatementError> {
 
 /// Reads CREATE SEQUENCE.
 pub(crate) fn create_sequence(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
-    reader.expect(&["create", "sequence"])?;
+    reader.expect(&["create"])?;
+    let is_temporary = temporary(reader);
+    reader.expect(&["sequence"])?;
     let if_not_exists = reader.if_not_exists();
-    let name = reader.object_name()?;
+    let name = new_name(reader, is_temporary)?;
     let mut options = SequenceOptions::default();
     let mut owner = None;
     loop {

@@ -298,9 +298,21 @@ fn create_table_errors() {
             51,
         ),
         (
-            "CREATE TEMP TABLE t (a INT)",
+            "CREATE TEMP TABLE s.t (a INT)",
+            "42P16",
+            "cannot create temporary relation in non-temporary schema",
+            19,
+        ),
+        (
+            "CREATE TABLE t (a INT) ON COMMIT DROP",
+            "42P16",
+            "ON COMMIT can only be used on temporary tables",
+            24,
+        ),
+        (
+            "CREATE OR REPLACE TEMP TABLE t (a INT)",
             "0A000",
-            "CREATE TEMP is not supported",
+            "CREATE OR is not supported",
             1,
         ),
         (

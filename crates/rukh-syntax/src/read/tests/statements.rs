@@ -126,7 +126,10 @@ fn clauses_that_would_be_ignored() {
             "SELECT * FROM (SELECT 1 FOR SHARE) x",
             "FOR SHARE is not supported",
         ),
-        ("SELECT 1 INTO t", "SELECT INTO is not supported"),
+        (
+            "SELECT * FROM (SELECT 1 INTO t) s",
+            "SELECT INTO is not supported",
+        ),
         ("SELECT 1 DISTRIBUTE BY a", "DISTRIBUTE BY is not supported"),
         ("SELECT a COLLATE \"de_DE\" FROM t", "COLLATE is not supported"),
         (

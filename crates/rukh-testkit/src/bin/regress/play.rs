@@ -126,7 +126,7 @@ impl Players {
     /// Runs what begins or ends a transaction on both.
     fn controlled(&mut self, sql: &str, begins: Option<bool>) -> Verdict {
         if let Err(error) = self.postgres.batch_execute(sql) {
-            return Verdict::NotCounted(error.to_string());
+            return Verdict::NotCounted(shown(&error));
         }
         if let Some(begins) = begins {
             self.in_transaction = begins && !sql.to_lowercase().contains("chain");
@@ -149,7 +149,7 @@ impl Players {
             Ok(answer) => answer,
             Err(error) => {
                 undo(&mut self.postgres, guard.filter(|_| guarded));
-                return Verdict::NotCounted(error.to_string());
+                return Verdict::NotCounted(shown(&error));
             }
         };
         if let Some(guard) = rukh_guard {
@@ -193,6 +193,13 @@ impl Guard {
         keep: "RELEASE rukh_guard",
         undo: "ROLLBACK TO rukh_guard; RELEASE rukh_guard",
     };
+}
+
+fn shown(error: &postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => format!("{} {}", error.code().code(), error.message()),
+        None => error.to_string(),
+    }
 }
 
 fn refusal(error: &postgres::Error) -> Verdict {

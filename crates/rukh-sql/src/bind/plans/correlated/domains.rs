@@ -37,7 +37,7 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, JoinType, NullEquality};
+use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Spans};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -46,10 +46,12 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Subquery, lit};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
+use super::exact::ExactForms;
 use super::push::Push;
 use crate::bind::plans::once::{is_volatile, kept};
 use crate::bind::plans::outer_columns::{free_columns, query_of};
 use crate::bind::plans::subqueries::counted;
+use crate::bind::types::interval_order;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 
@@ -211,11 +213,17 @@ fn with_values(
     }
     let bodies = queries.iter().map(|query| query.subquery.as_ref());
     let (input, number) = numbered(input, bodies, domains)?;
+    let mut read = Vec::new();
+    for query in &queries {
+        read.extend(read_of(&query.subquery, &schema)?);
+    }
+    let (input, forms) = ExactForms::beside(input, read, domains)?;
     let mut joined = input.clone();
     let mut values: Vec<(Subquery, Column)> = Vec::new();
     for query in queries {
-        let outer = read_of(&query.subquery, &schema)?;
-        let Some((computed, outer)) = pushed(&query.subquery, &input, outer, number.as_ref(), domains)?
+        let exact = forms.read_by(query.clone())?;
+        let outer = read_of(&exact.subquery, input.schema())?;
+        let Some((computed, outer)) = pushed(&exact.subquery, &input, outer, number.as_ref(), domains)?
         else {
             return Ok(None);
         };
@@ -289,7 +297,14 @@ fn of_lateral(join: Join, domains: &mut usize) -> DataFusionResult<Transformed<L
         return of_each_row(&join, &body, domains);
     }
     let (left, number) = numbered(join.left.as_ref().clone(), std::iter::once(&body), domains)?;
-    let Some((computed, outer)) = pushed(&body, &left, outer, number.as_ref(), domains)? else {
+    let (left, forms) = ExactForms::beside(left, outer, domains)?;
+    let body = forms.read_by(Subquery {
+        outer_ref_columns: body.all_out_ref_exprs(),
+        subquery: Arc::new(body),
+        spans: Spans::new(),
+    })?;
+    let outer = read_of(&body.subquery, left.schema())?;
+    let Some((computed, outer)) = pushed(&body.subquery, &left, outer, number.as_ref(), domains)? else {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
     };
     let shown = join.schema.columns().into_iter().map(Expr::Column);
@@ -405,12 +420,27 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
     let mut pull_up = PullUpCorrelatedExpr::new()
         .with_need_handle_count_bug(kind == Kind::Value)
         .with_exists_sub_query(kind == Kind::Exists);
-    let tried = plan.clone().rewrite(&mut pull_up);
+    let tried = by_own_order(plan.clone()).and_then(|plan| plan.rewrite(&mut pull_up));
     tried.is_ok()
         && pull_up.can_pull_up
         && !reads_outside_in_from(plan).unwrap_or(true)
         && !filters_what_is_hidden(plan, false)
         && !has_namesakes(plan, pull_up.correlated_subquery_cols_map.values().flatten())
+}
+
+/// Returns a plan whose conditions compare as they will once operands have their types: DataFusion pulls up columns, not what is computed of them.
+fn by_own_order(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    let compared = plan.transform_up(|node| match node {
+        LogicalPlan::Filter(filter) => {
+            let schema = filter.input.schema().clone();
+            let predicate = filter
+                .predicate
+                .transform_up(|part| interval_order::compared(part, &schema))?;
+            predicate.map_data(|predicate| Filter::try_new(predicate, filter.input).map(LogicalPlan::Filter))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(compared.data)
 }
 
 /// Whether a function or a LATERAL query in FROM reads what the whole query reads of those around it, as in

@@ -1,0 +1,89 @@
+//! `coalesce`, `nullif`, `greatest` and `least` of documents, intervals and arrays: DataFusion finds no common type of a JSONB and of a
+//! literal, which is read as one later.
+
+#![warn(clippy::arithmetic_side_effects)]
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
+use datafusion::common::plan_err;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::functions::core;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, Volatility,
+};
+
+use crate::usual::as_usual;
+
+/// Returns the functions.
+pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
+    let usual = [core::coalesce(), core::nullif(), core::greatest(), core::least()];
+    usual.into_iter().map(|usual| {
+        Arc::new(ScalarUDF::from(Alike {
+            usual,
+            signature: Signature::user_defined(Volatility::Immutable),
+        }))
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Alike {
+    usual: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Alike {
+    as_usual!(name return_type is_strict);
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        let is_document = |ty: &&ArrowType| {
+            matches!(
+                ty,
+                ArrowType::LargeBinary | ArrowType::LargeUtf8 | ArrowType::List(_) | ArrowType::Interval(_)
+            )
+        };
+        let is_open = |ty: &ArrowType| ty.is_null() || *ty == ArrowType::Utf8;
+        let common = match types.iter().find(is_document) {
+            Some(document) if types.iter().all(|ty| ty == document || is_open(ty)) => Some(document.clone()),
+            _ => match (
+                self.usual.signature().type_signature == TypeSignature::UserDefined,
+                types,
+            ) {
+                (true, types) => return self.usual.coerce_types(types),
+                (false, [left, right]) => comparison_coercion(left, right),
+                (false, _) => None,
+            },
+        };
+        match common {
+            Some(common) => Ok(vec![common; types.len()]),
+            None => plan_err!("{} takes two values that compare", self.name()),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
+        self.usual.return_field_from_args(arguments)
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> DataFusionResult<ExprSimplifyResult> {
+        self.usual.simplify(args, info)
+    }
+
+    fn conditional_arguments<'a>(&self, args: &'a [Expr]) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        self.usual.conditional_arguments(args)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.usual.short_circuits()
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        self.usual.invoke_with_args(arguments)
+    }
+}
