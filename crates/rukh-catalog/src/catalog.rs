@@ -49,6 +49,12 @@ impl Catalog {
         self.tables.values()
     }
 
+    /// Returns the queries of materialized views, with the tables that have their rows.
+    pub fn materialized(&self) -> impl Iterator<Item = (&Arc<Table>, &View)> {
+        self.tables()
+            .filter_map(|table| Some((table, &table.materialized.as_ref()?.query)))
+    }
+
     /// Returns the table with this id.
     pub fn table(&self, id: TableId) -> Option<&Arc<Table>> {
         self.tables.get(&id)

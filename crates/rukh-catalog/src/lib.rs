@@ -37,8 +37,8 @@ pub use stored::{
     sequence_state_key, table_key, view_key,
 };
 pub use table::{
-    Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime, RowLayout,
-    Table, TableOptions, Versions,
+    Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime,
+    Materialized, RowLayout, Table, TableOptions, Versions,
 };
 pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};
 pub use versions::{ROW_END, ROW_START, VERSIONS_MAX};

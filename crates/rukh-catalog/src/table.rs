@@ -1,5 +1,6 @@
 //! Tables, their columns and families.
 
+use crate::View;
 use std::collections::BTreeMap;
 
 use rukh_keys::{DataType, Datum, KeyColumn, KeyLayout, Salt};
@@ -260,9 +261,28 @@ pub struct Table {
     /// Columns that are gone, with the families in which older rows hold them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<(ColumnId, FamilyId)>,
+    /// What the rows are of, if this is a materialized view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<Box<Materialized>>,
+}
+
+/// What makes a table a materialized view: its rows are those that a query gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Materialized {
+    /// The query, with what it reads; schema and name are the table's, and the id is 0.
+    pub query: View,
+    /// Whether the rows are there: they are not after WITH NO DATA.
+    pub populated: bool,
 }
 
 impl Table {
+    /// Whether the table is a materialized view whose rows are not there.
+    pub fn is_unpopulated(&self) -> bool {
+        self.materialized
+            .as_ref()
+            .is_some_and(|materialized| !materialized.populated)
+    }
+
     /// Returns the column with this id.
     pub fn column(&self, id: ColumnId) -> Option<&Column> {
         self.columns.iter().find(|column| column.id == id)

@@ -89,6 +89,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         foreign_keys: Vec::new(),
         comments: Default::default(),
         dropped: Vec::new(),
+        materialized: None,
     };
     check_families(&table)?;
     table.check_lifetimes()?;

@@ -212,6 +212,7 @@ fn shape(snapshot: &Snapshot, build: &Build) -> Result<Table, EngineError> {
     Ok(Table {
         name: String::new(),
         comments: Default::default(),
+        materialized: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         indexes: vec![index],

@@ -12,7 +12,7 @@ use rukh_catalog::{Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table,
 pub struct DefinitionChanges {
     /// Schemas as they are to be; those with the id 0 are new, and get one.
     pub schemas: Vec<Schema>,
-    /// Tables whose names, schemas, defaults or foreign keys change; nothing else of them may.
+    /// Tables whose names, schemas, defaults, foreign keys or queries change; nothing else of them may.
     pub tables: Vec<Table>,
     /// Views as they are to be; all are known.
     pub views: Vec<View>,

@@ -19,6 +19,7 @@ use rukh_catalog::Table;
 use crate::bind::types::table_schema::{declared_schema, table_schema};
 use crate::exec::context::StatementContext;
 use crate::exec::operators::ScanExec;
+use rukh_error::SqlError;
 
 /// A table at the snapshot of one statement.
 #[derive(Debug)]
@@ -83,6 +84,12 @@ impl TableProvider for RukhTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        if self.table.is_unpopulated() {
+            let message = format!("materialized view \"{}\" has not been populated", self.table.name);
+            let error =
+                SqlError::statement("55000", message).with_hint("Use the REFRESH MATERIALIZED VIEW command.");
+            return Err(DataFusionError::External(Box::new(error)));
+        }
         let conjuncts = filters.iter().flat_map(split_conjunction).cloned().collect();
         let all = 0..self.schema.fields().len();
         let output = projection.map_or_else(|| all.collect(), |positions| positions.clone());

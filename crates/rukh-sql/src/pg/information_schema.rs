@@ -104,10 +104,13 @@ fn yes_or_no(yes: bool) -> Option<String> {
     Some(if yes { "YES" } else { "NO" }.to_string())
 }
 
+/// Returns the tables: materialized views are none here, as in PostgreSQL.
+fn tables_of(catalog: &Catalog) -> impl Iterator<Item = &Arc<Table>> {
+    catalog.tables().filter(|table| table.materialized.is_none())
+}
+
 fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let tables = catalog
-        .tables()
-        .map(|table| (table.schema.clone(), table.name.clone(), Some(table)));
+    let tables = tables_of(catalog).map(|table| (table.schema.clone(), table.name.clone(), Some(table)));
     let views = catalog
         .views()
         .map(|view| (view.schema.clone(), view.name.clone(), None));
@@ -238,7 +241,7 @@ fn schemata(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let of_tables = catalog.tables().flat_map(|table| {
+    let of_tables = tables_of(catalog).flat_map(|table| {
         let columns = table.declared_columns().iter().cloned().enumerate();
         columns.map(move |(i, column)| {
             let comment = table.comments.columns.get(&column.id).cloned();

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, 
 use datafusion::arrow::datatypes::{Field, Schema};
 use rukh_catalog::{
     Catalog, CheckOption, Column, ColumnId, Identity, Index, IndexId, IndexState, KeyElement, KeyExpr,
-    Sequence, Table, View,
+    Materialized, Sequence, Table, View,
 };
 use rukh_engine::{BuildPhase, BuildProgress, ColumnarDebt, EngineError};
 use rukh_keys::{DataType, Datum, NUMERIC_NAN, SortOrder};
@@ -173,7 +173,10 @@ pub(crate) fn columns(table: &Table) -> Result<RecordBatch, SqlError> {
 
 /// Returns one row with the statements that make the same table and its indexes again.
 pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBatch, SqlError> {
-    let mut sql = table_sql(catalog, table);
+    let mut sql = match &table.materialized {
+        Some(materialized) => materialized_sql(table, materialized),
+        None => table_sql(catalog, table),
+    };
     for index in &table.indexes {
         let made = constraint_sql(table, index).unwrap_or_else(|| index_sql(table, index));
         sql += &format!("\n{made}");
@@ -248,6 +251,23 @@ pub(crate) fn view_columns(view: &View) -> Result<RecordBatch, SqlError> {
             texts(columns.iter().map(|column| Some(column.ty.to_string()))),
         ),
     ])
+}
+
+/// Returns `CREATE MATERIALIZED VIEW …;`.
+fn materialized_sql(table: &Table, materialized: &Materialized) -> String {
+    let columns = table.declared_columns().iter().map(|column| quoted(&column.name));
+    format!(
+        "CREATE MATERIALIZED VIEW {} ({}){} AS\n    {}{};",
+        qualified_name(table),
+        columns.collect::<Vec<_>>().join(", "),
+        options_sql(table),
+        materialized.query.sql,
+        if materialized.populated {
+            ""
+        } else {
+            " WITH NO DATA"
+        }
+    )
 }
 
 /// Returns `CREATE TABLE …;`, one line per column and constraint.

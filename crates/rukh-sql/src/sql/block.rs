@@ -345,10 +345,11 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a statement outside of a block is run in one of its own: one that waits, or locks rows that others may have locked.
+    /// Whether a statement outside of a block is run in one of its own: one that waits, locks rows that others may have locked, or does several things.
     pub(crate) fn needs_block(&self, prepared: &Prepared) -> bool {
         match prepared.statement() {
             Statement::Query(query) => !query.locks.is_empty() && self.settings.conflict == WhenLocked::Wait,
+            Statement::Refresh { .. } => true,
             statement => writes_rows(statement) && may_wait(prepared.sql()),
         }
     }
@@ -560,6 +561,9 @@ impl Session {
             self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
             return Ok(());
         }
+        if name == "role" && !matches!(value, "none" | "default") {
+            self.check_role(value)?;
+        }
         if name == "transaction_read_only" || name == "transaction_isolation" {
             return self.set_mode(name, value);
         }
@@ -690,6 +694,7 @@ fn defines(statement: &Statement) -> bool {
         | Statement::AlterTable(_)
         | Statement::CreateView(_)
         | Statement::DropView { .. }
+        | Statement::Refresh { .. }
         | Statement::Comment { .. }
         | Statement::CreateSequence { .. }
         | Statement::DropSequence { .. }
@@ -737,6 +742,7 @@ fn command(statement: &Statement) -> &'static str {
             Statement::Query(_) => writes.parts.first().map_or("SELECT", command),
             statement => command(statement),
         },
+        Statement::CreateTable(table) if table.materialized => "CREATE MATERIALIZED VIEW",
         Statement::CreateTable(_) => "CREATE TABLE",
         Statement::CreateIndex(index) if index.concurrently => "CREATE INDEX CONCURRENTLY",
         Statement::CreateIndex(_) => "CREATE INDEX",
@@ -746,7 +752,11 @@ fn command(statement: &Statement) -> &'static str {
         Statement::AlterIndex { .. } => "ALTER INDEX",
         Statement::ReindexIndex { .. } | Statement::ReindexTable { .. } => "REINDEX",
         Statement::CreateView(_) => "CREATE VIEW",
+        Statement::DropView {
+            materialized: true, ..
+        } => "DROP MATERIALIZED VIEW",
         Statement::DropView { .. } => "DROP VIEW",
+        Statement::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
         Statement::Comment { .. } => "COMMENT ON",
         Statement::CreateSequence { .. } => "CREATE SEQUENCE",
         Statement::DropSequence { .. } => "DROP SEQUENCE",

@@ -287,7 +287,12 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
         foreign_keys: _,
         dropped: _,
         comments: _,
-    } = &**table;
+        // General writes refuse it.
+        materialized: None,
+    } = &**table
+    else {
+        return None;
+    };
     let is_plain = |column: &Column| {
         let Column {
             id: _,

@@ -201,6 +201,7 @@ impl Shared {
             who: asking.who,
             kept: Kept::default(),
             permitted: HashMap::new(),
+            permitted_for: String::new(),
             planned_path: SearchPath::default(),
             on_commits: Vec::new(),
         }
@@ -268,6 +269,8 @@ pub struct Session {
     pub(crate) who: Arc<RwLock<Option<String>>>,
     /// Texts that the role may run, by the version of the catalog.
     pub(crate) permitted: HashMap<String, u64>,
+    /// That role.
+    pub(crate) permitted_for: String,
     /// The search path that all of these plans and descriptions were made with.
     planned_path: SearchPath,
     /// What COMMIT does with temporary tables.
@@ -430,7 +433,7 @@ impl Session {
 
     /// Returns a statement with the schemas that the search path gives its names; `None` if it is the same.
     pub(crate) fn qualified(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
-        let (path, user) = (&self.settings.search_path, self.client.user());
+        let (path, user) = (&self.settings.search_path, self.path_user());
         let temporary = &self.settings.temporary_schema;
         if path.is_public(&self.engine().catalog(), user, temporary) && !makes_temporary(statement) {
             return Ok(None);
@@ -448,7 +451,12 @@ impl Session {
         let settings = &self.settings;
         settings
             .search_path
-            .schemas(&catalog, self.client.user(), &settings.temporary_schema)
+            .schemas(&catalog, self.path_user(), &settings.temporary_schema)
+    }
+
+    /// Returns the user whose schema may be in the search path.
+    fn path_user(&self) -> &str {
+        self.settings.role.as_deref().unwrap_or(self.client.user())
     }
 
     /// Returns the log entry of the running statement, should it turn out to be slow; no log has a text that may

@@ -50,6 +50,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
         "alter" if reader.peeks(&["alter", "schema"]) => schema::alter_schema(reader),
         "alter" => alter::alter(reader),
         "reindex" => alter::reindex(reader),
+        "refresh" => refresh(reader),
         "comment" => comment(reader),
         "drop" => drop(reader),
         "truncate" => truncate(reader),
@@ -79,8 +80,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "call", "cluster", "do", "import", "listen", "load", "notify", "reassign", "refresh", "security",
-    "unlisten",
+    "call", "cluster", "do", "import", "listen", "load", "notify", "reassign", "security", "unlisten",
 ];
 
 pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
@@ -94,6 +94,7 @@ pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementErro
     let what = (at..at + 2).find(|at| !is_how(at)).unwrap_or(at + 2);
     match () {
         () if reader.peeks_at(what, "table") && at == 1 => create_table::create_table(reader),
+        () if reader.peeks(&["create", "materialized", "view"]) => create_table::create_materialized(reader),
         () if reader.peeks_at(what, "view") => create_view(reader),
         () if reader.peeks_at(what, "sequence") && at == 1 => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
@@ -170,7 +171,8 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.peeks(&["drop", "schema"]) {
         return schema::drop_schema(reader);
     }
-    if reader.accept(&["drop", "view"]) {
+    let materialized = reader.peeks(&["drop", "materialized", "view"]);
+    if reader.accept(&["drop", "view"]) || reader.accept(&["drop", "materialized", "view"]) {
         let if_exists = reader.if_exists();
         let names = reader.list(Reader::object_name)?;
         let cascade = reader.cascade();
@@ -178,6 +180,7 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
             names,
             if_exists,
             cascade,
+            materialized,
         });
     }
     let is_table = reader.peeks(&["drop", "table"]);
@@ -215,6 +218,8 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
         CommentTarget::Table(reader.object_name()?)
     } else if reader.accept(&["index"]) {
         CommentTarget::Index(reader.object_name()?)
+    } else if reader.accept(&["materialized", "view"]) {
+        CommentTarget::Table(reader.object_name()?)
     } else if reader.accept(&["view"]) {
         CommentTarget::View(reader.object_name()?)
     } else if reader.accept(&["sequence"]) {
@@ -269,6 +274,25 @@ fn create_view(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
         query,
         check,
     })))
+}
+
+/// Reads REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH [NO] DATA].
+fn refresh(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["refresh", "materialized", "view"])?;
+    let concurrently = reader.accept(&["concurrently"]);
+    let name = reader.object_name()?;
+    let position = reader.position();
+    let with_data = !reader.accept(&["with", "no", "data"]);
+    reader.accept(&["with", "data"]);
+    if concurrently && !with_data {
+        let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
+        return Err(StatementError::syntax(message).at(position));
+    }
+    Ok(Statement::Refresh {
+        name,
+        concurrently,
+        with_data,
+    })
 }
 
 fn truncate(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
@@ -508,8 +532,19 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.accept(&["constraints"]) {
         return transaction::set_constraints(reader).map(Statement::Transaction);
     }
-    if reader.peeks_any(&["role", "authorization"]) {
-        return Err(reader.unsupported("SET ROLE and SET AUTHORIZATION are not supported"));
+    if session && reader.peeks(&["authorization"]) {
+        return Err(reader.unsupported("SET SESSION AUTHORIZATION is not supported"));
+    }
+    if reader.accept(&["role"]) {
+        let value = match reader.peek_at(0) {
+            Token::SingleQuotedString(_) => reader.string()?,
+            _ => reader.name()?.text,
+        };
+        return Ok(Statement::Set {
+            name: "role".to_string(),
+            value: Some(value),
+            local,
+        });
     }
     let name = if reader.accept(&["time", "zone"]) {
         "timezone".to_string()

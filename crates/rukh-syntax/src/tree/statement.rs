@@ -61,6 +61,15 @@ pub enum Statement {
     },
     /// CREATE VIEW.
     CreateView(Box<CreateViewStatement>),
+    /// REFRESH MATERIALIZED VIEW.
+    Refresh {
+        /// The view.
+        name: ObjectName,
+        /// Whether rows that stay are left as they are.
+        concurrently: bool,
+        /// Whether the rows are computed; they are gone otherwise.
+        with_data: bool,
+    },
     /// DROP VIEW.
     DropView {
         /// Views to drop, at least one.
@@ -69,6 +78,8 @@ pub enum Statement {
         if_exists: bool,
         /// Whether views that read them go, too.
         cascade: bool,
+        /// Whether they are materialized ones.
+        materialized: bool,
     },
     /// CREATE SEQUENCE.
     CreateSequence {

@@ -34,6 +34,8 @@ pub struct CreateTableStatement {
     pub source: Option<TableSource>,
     /// What the end of a transaction does with the rows of a temporary table.
     pub on_commit: OnCommit,
+    /// Whether it is a materialized view: REFRESH runs the query again.
+    pub materialized: bool,
 }
 
 /// The schema that names of temporary relations have: it stands for that of the session.
@@ -67,6 +69,7 @@ impl CreateTableStatement {
             likes: Vec::new(),
             source: None,
             on_commit: OnCommit::default(),
+            materialized: false,
         }
     }
 }

@@ -111,7 +111,12 @@ pub(crate) fn part_twins(query: &mut Query) {
     for (at, item) in select.projection.iter_mut().enumerate() {
         if let SelectItem::UnnamedExpr(expr @ Expr::CompoundIdentifier(_)) = item
             && let Some(name) = &names[at]
-            && names.iter().flatten().filter(|other| *other == name).nth(1).is_some()
+            && names
+                .iter()
+                .flatten()
+                .filter(|other| *other == name)
+                .nth(1)
+                .is_some()
         {
             *item = SelectItem::ExprWithAlias {
                 expr: expr.clone(),

@@ -173,6 +173,7 @@ impl Names<'_> {
             Statement::AlterIndex { name, .. }
             | Statement::ReindexIndex { name }
             | Statement::ReindexTable { name }
+            | Statement::Refresh { name, .. }
             | Statement::CheckTable { name }
             | Statement::CheckIndex { name } => self.name(name),
             Statement::Comment { on, .. } => match on {

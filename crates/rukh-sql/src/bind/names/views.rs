@@ -256,12 +256,14 @@ pub(crate) fn qualify(query: &mut Query, catalog: &Catalog) {
     let _ = query.walk_mut(&mut qualifier);
 }
 
-/// Returns the views that read a table, or one of its columns.
-pub(crate) fn views_on(catalog: &Catalog, table: TableId, column: Option<ColumnId>) -> Vec<&Arc<View>> {
-    let reads = |view: &&Arc<View>| {
+/// Returns the views that read a table, or one of its columns, materialized ones, too.
+pub(crate) fn views_on(catalog: &Catalog, table: TableId, column: Option<ColumnId>) -> Vec<&View> {
+    let reads = |view: &&View| {
         view.reads
             .iter()
             .any(|(id, columns)| *id == table && column.is_none_or(|column| columns.contains(&column)))
     };
-    catalog.views().filter(reads).collect()
+    let materialized = catalog.materialized().map(|(_, view)| view);
+    let all = catalog.views().map(AsRef::as_ref).chain(materialized);
+    all.filter(reads).collect()
 }

@@ -279,7 +279,7 @@ const TABLES: &[SystemTable] = &[
          classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, \
          fastpath bool, waitstart timestamptz",
     ),
-    empty(
+    table(
         "pg_matviews",
         "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, \
          ispopulated bool, definition text",

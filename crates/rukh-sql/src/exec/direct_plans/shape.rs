@@ -77,6 +77,9 @@ fn scan_shape(scan: &TableScan) -> Option<Shaped> {
     let provider = source_as_provider(&scan.source).ok()?;
     let all = provider.schema().fields().len();
     let table = provider.downcast_ref::<RukhTable>()?.table().clone();
+    if table.is_unpopulated() {
+        return None;
+    }
     let positions = scan.projection.clone().unwrap_or_else(|| (0..all).collect());
     let output = positions
         .iter()

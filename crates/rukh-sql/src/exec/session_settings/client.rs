@@ -25,8 +25,10 @@ pub(crate) struct Identity {
 /// The user of a statement, and the settings that it began with.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    /// The name of the user.
+    /// The role whose rights the statement has.
     pub(crate) user: Arc<str>,
+    /// The role that the session was begun as.
+    pub(crate) session_user: Arc<str>,
     /// The number of the connection.
     pub(crate) pid: i32,
     /// The settings.
@@ -58,7 +60,8 @@ impl Identity {
     /// Returns the user of a statement that begins with these settings.
     pub(crate) fn with(&self, settings: &SharedSettings) -> Client {
         Client {
-            user: self.user.clone(),
+            user: settings.role.clone().unwrap_or_else(|| self.user.clone()),
+            session_user: self.user.clone(),
             pid: self.pid,
             settings: settings.clone(),
             changes: self.changes.clone(),

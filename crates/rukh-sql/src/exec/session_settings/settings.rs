@@ -86,6 +86,8 @@ pub(crate) struct Settings {
     pub(crate) columnar_tables: bool,
     /// Memory that the session's queries may take, bytes; 0 is as much as there is.
     pub(crate) query_memory_bytes: u64,
+    /// The role whose rights statements have, if SET ROLE has named another than that of the session.
+    pub(crate) role: Option<Arc<str>>,
     /// Where names without a schema are looked up.
     pub(crate) search_path: SearchPath,
     /// The schema of the session's temporary relations, which is made with the first of them.
@@ -144,6 +146,7 @@ impl Settings {
             conflict: WhenLocked::default(),
             columnar_tables: false,
             query_memory_bytes: 0,
+            role: None,
             search_path: SearchPath::default(),
             temporary_schema: "".into(),
             client: ClientSettings::default(),
@@ -152,7 +155,7 @@ impl Settings {
 }
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 20] = [
+const KNOWN: [(&str, &str); 21] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "conflict",
@@ -214,6 +217,7 @@ const KNOWN: [(&str, &str); 20] = [
         "query_memory_limit",
         "memory that the session's queries may take, in kB or with its unit; 0 is as much as there is",
     ),
+    ("role", "the role whose rights statements have; none is that of the session"),
     ("search_path", "where names without a schema are looked up"),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
     (
@@ -246,6 +250,12 @@ impl Settings {
                     "columnar" => true,
                     "heap" | "default" => false,
                     _ => return Err(invalid(name, value)),
+                }
+            }
+            "role" => {
+                self.role = match value {
+                    "none" | "default" => None,
+                    name => Some(name.into()),
                 }
             }
             "synchronous_commit" => {
@@ -309,6 +319,7 @@ impl Settings {
                 false => "heap",
             }
             .to_string()),
+            "role" => Ok(self.role.as_deref().unwrap_or("none").to_string()),
             "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),

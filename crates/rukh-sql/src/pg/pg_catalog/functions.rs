@@ -115,7 +115,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(source.user().into())
     }),
     stable("session_user", 0..=0, Kind::Name, |source, _| {
-        Ok(source.user().into())
+        Ok((&*source.context.client.session_user).into())
     }),
     stable("user", 0..=0, Kind::Name, |source, _| Ok(source.user().into())),
     volatile("pg_backend_pid", 0..=0, Kind::Int4, |source, _| {
@@ -173,6 +173,13 @@ const FUNCTIONS: &[Definition] = &[
         let number = lookup::relation_number(source, &given[0])?;
         Ok(match relation(source.catalog(), oid(&number)) {
             Some(Relation::View(view)) => view_text::definition(&view.sql, &source.path()).into(),
+            Some(Relation::Table(table)) => {
+                let query = table
+                    .materialized
+                    .as_ref()
+                    .map(|materialized| &materialized.query.sql);
+                query.map(|sql| view_text::definition(sql, &source.path())).into()
+            }
             _ => Cell::Null,
         })
     }),

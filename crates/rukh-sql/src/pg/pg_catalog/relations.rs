@@ -98,6 +98,7 @@ impl<'a> Relation<'a> {
     /// Returns the letter of `relkind`.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
+            Relation::Table(table) if table.materialized.is_some() => "m",
             Relation::Table(_) => "r",
             Relation::PrimaryKey(_) | Relation::Index(..) => "i",
             Relation::View(_) => "v",

@@ -276,6 +276,27 @@ const MAKERS: &[(&str, Maker)] = &[
     }),
     ("pg_type", |_| types::pg_type()),
     ("pg_user", users),
+    ("pg_matviews", |source| {
+        let path = source.path();
+        let materialized = source.catalog().materialized();
+        materialized
+            .map(|(table, query)| {
+                let owner = lookup::owner_name(source, table.id.0);
+                let text = view_text::definition(&query.sql, &path);
+                let has_indexes = !table.indexes.is_empty();
+                let is_there = !table.is_unpopulated();
+                row![
+                    &table.schema,
+                    &table.name,
+                    owner,
+                    Cell::Null,
+                    has_indexes,
+                    is_there,
+                    text
+                ]
+            })
+            .collect()
+    }),
     ("pg_views", |source| {
         let (views, path) = (source.catalog().views(), source.path());
         views
@@ -391,7 +412,7 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         false,
         false,
         false,
-        true,
+        !matches!(relation, Relation::Table(table) if table.is_unpopulated()),
         if has_index { "d" } else { "n" },
         false,
         0,

@@ -26,6 +26,7 @@ use crate::sql::copy::client::{CopyShape, FromClient, client_error};
 use crate::sql::copy::errors::file_error;
 use crate::sql::copy::formats::csv::Records;
 use crate::sql::copy::rows_in::Import;
+use crate::sql::dml::unchangeable;
 use crate::sql::session::Session;
 use crate::sql::statistics::analyze_after_load;
 use rukh_error::SqlError;
@@ -40,6 +41,9 @@ pub(super) fn import(
         return Err(SqlError::syntax("COPY FROM takes a table"));
     };
     let table = session.table(name)?;
+    if table.materialized.is_some() {
+        return Err(unchangeable(&table).at(name.position));
+    }
     let row_number = statement.options.row_number.as_ref();
     let columns = Columns::new(session, &table, columns, row_number)?;
     let rejects = Rejects::new(&statement.options.rejects, &statement.files)?;

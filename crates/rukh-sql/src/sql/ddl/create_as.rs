@@ -1,15 +1,19 @@
-//! CREATE TABLE … AS: a table of the columns of a query, and its rows.
+//! CREATE TABLE … AS: a table of the columns of a query, and its rows; materialized views, which keep the query, and REFRESH.
 //!
 //! The table is made before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
 use datafusion::arrow::datatypes::Field;
 use datafusion::scalar::ScalarValue;
-use rukh_catalog::PUBLIC;
-use rukh_syntax::{ColumnDefinition, CreateTableStatement, Name, Statement, TableSource, quoted};
+use rukh_catalog::{Catalog, Index, KeyExpr, Materialized, PUBLIC, Table, View};
+use rukh_engine::Numbering;
+use rukh_syntax::{
+    ColumnDefinition, CreateTableStatement, CreateViewStatement, Name, ObjectName, Statement, TableSource,
+    quoted,
+};
 
 use super::create_table::create_table_to_fill;
-use super::names::is_taken;
-use super::view::check_no_parameters;
+use super::names::{is_taken, schema_of};
+use super::view::{check_no_parameters, view};
 use crate::bind::spelling::parsing::parse;
 use crate::sql::dml;
 use crate::sql::session::Session;
@@ -23,29 +27,48 @@ pub(super) fn create_table_as(
     statement: &CreateTableStatement,
     source: &TableSource,
 ) -> Result<String, SqlError> {
+    let tag = match statement.materialized {
+        true => "CREATE MATERIALIZED VIEW",
+        false => "CREATE TABLE AS",
+    };
     let catalog = session.engine().catalog();
     if is_taken(session, &catalog, &statement.name, statement.if_not_exists)? {
-        return Ok("CREATE TABLE AS".to_string());
+        return Ok(tag.to_string());
     }
     check_no_parameters(&source.query)?;
+    let query = match statement.materialized {
+        true => Some(query_of(session, &catalog, statement, source)?),
+        false => None,
+    };
     let mut whole = statement.clone();
     whole.source = None;
     whole.columns = columns(session, statement, source)?;
-    create_table_to_fill(session, &whole, source.with_data)?;
-    if !source.with_data {
-        return Ok("CREATE TABLE AS".to_string());
+    create_table_to_fill(session, &whole, source.with_data || query.is_some())?;
+    if !source.with_data && query.is_none() {
+        return Ok(tag.to_string());
     }
     let table = session.table(&statement.name)?.id;
-    let filled = fill(session, statement, source).and_then(|count| {
+    let count = match source.with_data {
+        true => fill(session, &statement.name, &source.query.to_string()).map(Some),
+        false => Ok(None),
+    };
+    let filled = count.and_then(|count| {
         let filled = session.engine().alter_table(table, |_, filling| {
             let mut filled = filling.clone();
             filled.options.filling = false;
+            filled.materialized = query.map(|query| {
+                Box::new(Materialized {
+                    query,
+                    populated: source.with_data,
+                })
+            });
             Ok::<_, SqlError>(filled)
         });
         filled.map(|_| count)
     });
     match filled {
-        Ok(count) => Ok(format!("SELECT {count}")),
+        Ok(Some(count)) => Ok(format!("SELECT {count}")),
+        Ok(None) => Ok(tag.to_string()),
         Err(error) => {
             session.engine().drop_table(table)?;
             Err(error)
@@ -101,14 +124,115 @@ fn check_stored(field: &Field) -> Result<(), SqlError> {
     Err(SqlError::unsupported(message).with_hint("Cast it, for example to TEXT."))
 }
 
-fn fill(
+/// Returns the query of a materialized view, as views hold theirs.
+fn query_of(
     session: &mut Session,
+    catalog: &Catalog,
     statement: &CreateTableStatement,
     source: &TableSource,
-) -> Result<u64, SqlError> {
-    let schema = statement.name.schema.as_deref().unwrap_or(PUBLIC);
-    let name = &statement.name.name;
-    let sql = format!("INSERT INTO {}.{} {}", quoted(schema), quoted(name), source.query);
+) -> Result<View, SqlError> {
+    let shown = CreateViewStatement {
+        name: statement.name.clone(),
+        or_replace: false,
+        columns: source.names.clone(),
+        query: source.query.clone(),
+        check: None,
+    };
+    view(session, catalog, &shown, schema_of(catalog, &statement.name)?)
+}
+
+/// Runs REFRESH MATERIALIZED VIEW, in a block. The table is marked as unfinished meanwhile, and may then be written to.
+pub(super) fn refresh(
+    session: &mut Session,
+    name: &ObjectName,
+    concurrently: bool,
+    with_data: bool,
+) -> Result<(), SqlError> {
+    let table = session.table(name)?;
+    let Some(materialized) = &table.materialized else {
+        let message = format!("\"{}\" is not a materialized view", name.name);
+        return Err(SqlError::unsupported(message).at(name.position));
+    };
+    if concurrently {
+        check_concurrent(&table, materialized)?;
+    }
+    let marked = |session: &Session, filling: bool| {
+        session.engine().alter_table(table.id, |_, before| {
+            let mut next = before.clone();
+            next.options.filling = filling;
+            if let Some(materialized) = &mut next.materialized {
+                materialized.populated = with_data;
+            }
+            Ok::<_, SqlError>(next)
+        })
+    };
+    marked(session, true)?;
+    let sql = &materialized.query.sql;
+    if concurrently {
+        remove_gone(session, &table, sql)?;
+        let all = format!("SELECT * FROM {}.{}", quoted(&table.schema), quoted(&table.name));
+        fill(session, name, &format!("SELECT * FROM ({sql}) AS q EXCEPT {all}"))?;
+    } else {
+        session.engine().truncate_all(&[table.id], Numbering::Continue)?;
+        if with_data {
+            fill(session, name, sql)?;
+        }
+    }
+    marked(session, false)?;
+    Ok(())
+}
+
+/// Fails if the rows of a materialized view cannot be told from one another, or are not there.
+fn check_concurrent(table: &Table, materialized: &Materialized) -> Result<(), SqlError> {
+    if !materialized.populated {
+        let message = "CONCURRENTLY cannot be used when the materialized view is not populated";
+        return Err(SqlError::unsupported(message));
+    }
+    let is_of_columns = |index: &Index| {
+        index.unique
+            && index.predicate.is_none()
+            && index
+                .elements
+                .iter()
+                .all(|element| matches!(element.expr, KeyExpr::Column(_)))
+    };
+    match table.indexes.iter().any(is_of_columns) {
+        true => Ok(()),
+        false => {
+            let message = format!(
+                "cannot refresh materialized view \"{}.{}\" concurrently",
+                table.schema, table.name
+            );
+            let hint =
+                "Create a unique index with no WHERE clause on one or more columns of the materialized view.";
+            Err(SqlError::statement("55000", message).with_hint(hint))
+        }
+    }
+}
+
+/// Deletes the rows of a materialized view that its query does not give any more.
+fn remove_gone(session: &mut Session, table: &Table, sql: &str) -> Result<(), SqlError> {
+    let alike = table.declared_columns().iter().enumerate().map(|(at, column)| {
+        let name = quoted(&column.name);
+        format!("q.c{at} IS NOT DISTINCT FROM m.{name}")
+    });
+    let alike = alike.collect::<Vec<_>>().join(" AND ");
+    let columns = (0..table.declared_columns().len()).map(|at| format!("c{at}"));
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let name = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    let gone = format!(
+        "DELETE FROM {name} AS m WHERE NOT EXISTS (SELECT 1 FROM ({sql}) AS q ({columns}) WHERE {alike})"
+    );
+    match parse(&gone)? {
+        Statement::Delete(delete) => dml::delete(session, &delete, &[]).map(|_| ()),
+        _ => Err(SqlError::internal("DELETE was read as another statement")),
+    }
+}
+
+/// Writes the rows of a query into a table.
+fn fill(session: &mut Session, name: &ObjectName, query: &str) -> Result<u64, SqlError> {
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+    let sql = format!("INSERT INTO {}.{} {query}", quoted(schema), quoted(&name.name));
     let Statement::Insert(insert) = parse(&sql)? else {
         return Err(SqlError::internal("INSERT was read as another statement"));
     };

@@ -60,6 +60,9 @@ impl<'a> Removal<'a> {
     }
 
     fn table_text(&self, table: &Table) -> String {
+        if table.materialized.is_some() {
+            return format!("materialized view {}", self.name(&table.schema, &table.name));
+        }
         format!("table {}", self.name(&table.schema, &table.name))
     }
 
@@ -82,6 +85,14 @@ impl<'a> Removal<'a> {
         if !self.views.contains(&view.id) {
             self.views.push(view.id);
             self.add(self.view_text(view), on);
+        }
+    }
+
+    /// Adds a view that reads what goes; of a materialized one it is the table.
+    fn add_reader(&mut self, view: &View, on: String) {
+        match self.catalog.table_named(&view.schema, &view.name) {
+            Ok(table) => self.add_table(table, Some(on)),
+            Err(_) => self.add_view(view, Some(on)),
         }
     }
 
@@ -128,15 +139,16 @@ impl<'a> Removal<'a> {
                 .collect::<Vec<_>>()
             {
                 for view in views_on(catalog, table.id, None) {
-                    self.add_view(view, Some(self.table_text(&table)));
+                    self.add_reader(view, self.table_text(&table));
                 }
             }
-            for view in catalog.views() {
+            let materialized = catalog.materialized().map(|(_, view)| view);
+            for view in catalog.views().map(AsRef::as_ref).chain(materialized) {
                 let is_gone = |read: &&ViewId| self.views.contains(read);
                 if let Some(read) = view.views.iter().find(is_gone)
                     && let Some(read) = catalog.views().find(|view| view.id == *read)
                 {
-                    self.add_view(view, Some(self.view_text(read)));
+                    self.add_reader(view, self.view_text(read));
                 }
             }
             if self.dependent.len() == before {
@@ -296,6 +308,7 @@ pub(super) enum Kind {
     Table,
     Index,
     View,
+    Materialized,
     Sequence,
 }
 
@@ -305,6 +318,7 @@ impl Kind {
             Kind::Table => "table",
             Kind::Index => "index",
             Kind::View => "view",
+            Kind::Materialized => "materialized view",
             Kind::Sequence => "sequence",
         }
     }
@@ -328,6 +342,7 @@ enum Relation<'c> {
 impl Relation<'_> {
     fn kind(self) -> Kind {
         match self {
+            Relation::Table(table) if table.materialized.is_some() => Kind::Materialized,
             Relation::Table(_) => Kind::Table,
             Relation::Index(_) => Kind::Index,
             Relation::View(_) => Kind::View,
@@ -501,7 +516,12 @@ pub(super) fn truncate(
     };
     let mut ids = Vec::with_capacity(names.len());
     for name in names {
-        let id = session.table(name)?.id;
+        let table = session.table(name)?;
+        if table.materialized.is_some() {
+            let message = format!("\"{}\" is not a table", name.name);
+            return Err(SqlError::statement("42809", message).at(name.position));
+        }
+        let id = table.id;
         if !ids.contains(&id) {
             ids.push(id);
         }

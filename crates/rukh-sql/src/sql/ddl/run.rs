@@ -7,7 +7,7 @@ use super::alter::moves::{rename, set_schema};
 use super::alter::sequence::alter_sequence;
 use super::alter::table::alter_table;
 use super::comment::comment;
-use super::create_as::create_table_as;
+use super::create_as::{create_table_as, refresh};
 use super::create_index::create_index;
 use super::create_table::create_table;
 use super::remove::{Kind, drop_indexes, drop_relations, truncate};
@@ -41,7 +41,20 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             names,
             if_exists,
             cascade,
+            materialized: true,
+        } => drop_relations(session, Kind::Materialized, names, *if_exists, *cascade)
+            .map(|()| "DROP MATERIALIZED VIEW"),
+        Statement::DropView {
+            names,
+            if_exists,
+            cascade,
+            materialized: false,
         } => drop_relations(session, Kind::View, names, *if_exists, *cascade).map(|()| "DROP VIEW"),
+        Statement::Refresh {
+            name,
+            concurrently,
+            with_data,
+        } => refresh(session, name, *concurrently, *with_data).map(|()| "REFRESH MATERIALIZED VIEW"),
         Statement::CreateSequence {
             name,
             if_not_exists,

@@ -48,7 +48,7 @@ pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement
 }
 
 /// Makes the definition of a view that has no id yet.
-fn view(
+pub(super) fn view(
     session: &mut Session,
     catalog: &Catalog,
     statement: &CreateViewStatement,

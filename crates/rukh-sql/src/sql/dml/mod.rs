@@ -24,4 +24,5 @@ pub(crate) use insert::insert;
 pub(crate) use merge::{merge, merge_query};
 pub(crate) use returning::Written;
 pub(crate) use shape::{WriteShape, delete_shape, insert_shape, merge_shape, update_shape};
+pub(crate) use target::unchangeable;
 pub(crate) use writes::writes;

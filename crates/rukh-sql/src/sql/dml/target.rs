@@ -48,12 +48,20 @@ pub(super) fn target(catalog: &Catalog, name: &ObjectName, change: Change) -> Re
         });
     }
     match catalog.table_named(schema, &name.name) {
+        // REFRESH marks the table while it writes the rows.
+        Ok(table) if table.materialized.is_some() && !table.options.filling => Err(unchangeable(table)),
         Ok(table) => Ok(Target {
             table: table.clone(),
             view: None,
         }),
         Err(_) => Err(name.undefined().into()),
     }
+}
+
+/// Makes the error of a statement that would change the rows of a materialized view.
+pub(crate) fn unchangeable(table: &Table) -> SqlError {
+    let message = format!("cannot change materialized view \"{}\"", table.name);
+    SqlError::statement("42809", message)
 }
 
 pub(super) fn refuse(given: bool, what: &str) -> Result<(), SqlError> {

@@ -199,6 +199,7 @@ impl<'a> Checker<'a> {
                 names.iter().try_for_each(|name| self.own(name))
             }
             Statement::DropView { names, .. } => names.iter().try_for_each(|name| self.own(name)),
+            Statement::Refresh { name, .. } => self.own(name),
             Statement::Schema(statement) => match statement.as_ref() {
                 SchemaStatement::Create { owner, .. } => self.create_schema(owner.as_ref()),
                 SchemaStatement::Rename { old, .. } => {

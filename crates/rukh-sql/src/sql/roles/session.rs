@@ -11,9 +11,29 @@ impl Session {
         *self.who.write() = Some(name.to_string());
     }
 
-    /// Returns the role that the session is; `None` for an administrator's of the library.
+    /// Returns the role whose rights the session has; `None` for an administrator's of the library.
     pub fn user(&self) -> Option<String> {
-        self.who.read().clone()
+        let set = self.settings.role.as_deref().map(str::to_string);
+        set.or_else(|| self.who.read().clone())
+    }
+
+    /// Fails if the session may not take the rights of a role: 22023 if there is none of the name, 42501 if the session's own role is
+    /// another, and no superuser.
+    pub(crate) fn check_role(&self, name: &str) -> Result<(), SqlError> {
+        let catalog = self.engine().newest_catalog();
+        if catalog.role_named(name).is_none() {
+            let message = format!("role \"{name}\" does not exist");
+            return Err(SqlError::statement("22023", message));
+        }
+        let own = self.who.read().clone();
+        let may = match own.as_deref() {
+            None => true,
+            Some(own) => own == name || Checker::of(&catalog, own)?.role().superuser,
+        };
+        match may {
+            true => Ok(()),
+            false => Err(super::check::denied(format!("permission denied to set role \"{name}\""))),
+        }
     }
 
     /// Fails with 42501 if the session's role may not run a statement.
@@ -21,6 +41,10 @@ impl Session {
         let Some(user) = &self.user() else {
             return Ok(());
         };
+        if self.permitted_for != *user {
+            self.permitted.clear();
+            self.permitted_for.clone_from(user);
+        }
         let catalog = self.engine().newest_catalog();
         if self.permitted.get(prepared.sql()) == Some(&catalog.version) {
             return Ok(());

@@ -52,6 +52,7 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, StatementError
     }
     let kind = match () {
         () if reader.accept(&["table"]) => Ownable::Table,
+        () if reader.accept(&["materialized", "view"]) => Ownable::Table,
         () if reader.accept(&["view"]) => Ownable::View,
         () if reader.accept(&["sequence"]) => Ownable::Sequence,
         () => {

@@ -15,6 +15,7 @@
 //! [ON COMMIT {PRESERVE ROWS | DELETE ROWS | DROP}]
 //!
 //! CREATE … TABLE [IF NOT EXISTS] [schema.]t [(column | constraint, …)] [options] AS query [WITH [NO] DATA]
+//! CREATE MATERIALIZED VIEW [IF NOT EXISTS] [schema.]v [(column, …)] [options] AS query [WITH [NO] DATA]
 //! ```
 
 use rukh_catalog::VERSIONS_MAX;
@@ -71,6 +72,21 @@ pub(crate) fn create_table(reader: &mut Reader<'_>) -> Result<Statement, Stateme
     } else if let Some(error) = untyped {
         return Err(error);
     }
+    Ok(Statement::CreateTable(Box::new(table)))
+}
+
+/// Reads CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(column, …)] [options] AS query [WITH [NO] DATA].
+pub(crate) fn create_materialized(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["create", "materialized", "view"])?;
+    let if_not_exists = reader.if_not_exists();
+    let mut table = CreateTableStatement::of(reader.object_name()?, if_not_exists);
+    table.materialized = true;
+    let names = match reader.peek_at(0) {
+        Token::LParen => reader.names()?,
+        _ => Vec::new(),
+    };
+    options(reader, &mut table.options)?;
+    table.source = Some(source(reader, &table, names)?);
     Ok(Statement::CreateTable(Box::new(table)))
 }
 

@@ -494,6 +494,15 @@ fn views() {
             "create or replace view s.v (a, \"B\") as (values (1, 2))",
             "view s.v or replace (a B) (VALUES (1, 2))",
         ),
+        ("DROP MATERIALIZED VIEW v", "drop materialized view v"),
+        (
+            "REFRESH MATERIALIZED VIEW CONCURRENTLY s.v",
+            "refresh concurrently s.v",
+        ),
+        (
+            "refresh materialized view v with no data",
+            "refresh v without data",
+        ),
         (
             "DROP VIEW IF EXISTS v, w CASCADE",
             "drop view if exists v w cascade",

@@ -328,10 +328,10 @@ fn utility_errors() {
         ("SHOW COLUMNS", "42601", "syntax error at end of input", 13),
         ("SET x", "42601", "syntax error at end of input", 6),
         (
-            "SET ROLE x",
+            "SET SESSION AUTHORIZATION x",
             "0A000",
-            "SET ROLE and SET AUTHORIZATION are not supported",
-            5,
+            "SET SESSION AUTHORIZATION is not supported",
+            13,
         ),
         (
             "BEGIN ISOLATION LEVEL SERIALIZABLE",

@@ -75,7 +75,24 @@ pub(crate) fn summary(statement: &Statement) -> String {
             names,
             if_exists,
             cascade,
-        } => format!("{}{}", drop("view", names, *if_exists), cascaded(*cascade)),
+            materialized,
+        } => {
+            let kind = if *materialized {
+                "materialized view"
+            } else {
+                "view"
+            };
+            format!("{}{}", drop(kind, names, *if_exists), cascaded(*cascade))
+        }
+        Statement::Refresh {
+            name,
+            concurrently,
+            with_data,
+        } => {
+            let how = if *concurrently { " concurrently" } else { "" };
+            let data = if *with_data { "" } else { " without data" };
+            format!("refresh{how} {}{data}", object(name))
+        }
         Statement::CreateSequence { name, options, .. } => format!("sequence {} {options:?}", object(name)),
         Statement::DropSequence {
             names,

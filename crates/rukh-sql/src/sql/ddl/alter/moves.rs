@@ -157,6 +157,13 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
                 column.default = Some(default_of(schema, name));
             }
         }
+        if let Some(materialized) = &mut next.materialized {
+            let query = &mut materialized.query;
+            (query.schema, query.name) = (next.schema.clone(), next.name.clone());
+            if let Some(sql) = moved_query(&query.sql, moves)? {
+                query.sql = sql;
+            }
+        }
         if next != **table {
             changes.tables.push(next);
         }

@@ -58,6 +58,15 @@ pub(in crate::sql::ddl) fn alter_table(
         Err(_) if statement.if_exists => return skipped(session, &statement.name),
         Err(error) => return Err(error),
     };
+    if table.materialized.is_some() {
+        let message = format!(
+            "this change cannot be made to materialized view \"{}\"",
+            table.name
+        );
+        return Err(SqlError::statement("42809", message)
+            .at(statement.name.position)
+            .with_hint("Drop it, and create it again."));
+    }
     if let [AlterAction::AddUnique(unique)] = statement.actions.as_slice() {
         return create_uniques(session, &table, std::slice::from_ref(unique));
     }
