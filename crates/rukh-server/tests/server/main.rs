@@ -14,6 +14,7 @@ mod protocol;
 mod psql;
 mod raw;
 mod schema_rights;
+mod set_role;
 mod silent;
 mod slt;
 mod temporary;

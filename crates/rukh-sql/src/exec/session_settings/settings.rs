@@ -217,7 +217,10 @@ const KNOWN: [(&str, &str); 21] = [
         "query_memory_limit",
         "memory that the session's queries may take, in kB or with its unit; 0 is as much as there is",
     ),
-    ("role", "the role whose rights statements have; none is that of the session"),
+    (
+        "role",
+        "the role whose rights statements have; none is that of the session",
+    ),
     ("search_path", "where names without a schema are looked up"),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
     (

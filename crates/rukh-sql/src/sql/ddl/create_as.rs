@@ -182,7 +182,7 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Fails if the rows of a materialized view cannot be told from one another, or are not there.
+/// Fails if no index distinguishes the rows of a materialized view, or they are not there.
 fn check_concurrent(table: &Table, materialized: &Materialized) -> Result<(), SqlError> {
     if !materialized.populated {
         let message = "CONCURRENTLY cannot be used when the materialized view is not populated";

@@ -32,7 +32,9 @@ impl Session {
         };
         match may {
             true => Ok(()),
-            false => Err(super::check::denied(format!("permission denied to set role \"{name}\""))),
+            false => Err(super::check::denied(format!(
+                "permission denied to set role \"{name}\""
+            ))),
         }
     }
 
