@@ -15,7 +15,8 @@ use rukh_planner::Constant;
 
 use crate::bind::spelling::parsing::parse_expression;
 use crate::exec::held::{
-    Cursor, Description, Fetch, Hold, Kept, KeptCursor, KeptPrepared, Prepared, check_room, no_cursor,
+    Cursor, Description, Fetch, Hold, Kept, KeptCursor, KeptPrepared, Made, Prepared, ScrolledFetch,
+    check_room, no_cursor,
 };
 use crate::exec::rows::Rows;
 use crate::sql::session::Session;
@@ -53,8 +54,13 @@ impl Session {
                 self.kept.statements.remove(&name.text);
                 "DEALLOCATE"
             }
-            KeptStatement::Declare { name, sql, holds } => {
-                self.declare(name, sql, *holds)?;
+            KeptStatement::Declare {
+                name,
+                sql,
+                scrolls,
+                holds,
+            } => {
+                self.declare(name, sql, *scrolls, *holds)?;
                 "DECLARE CURSOR"
             }
             KeptStatement::Fetch { name, rows, moves } => return self.fetch(name, *rows, *moves),
@@ -161,7 +167,7 @@ impl Session {
         Ok(self.kept.cursor(name)?.lock().rows.schema())
     }
 
-    fn declare(&mut self, name: &Name, sql: &str, holds: bool) -> Result<(), SqlError> {
+    fn declare(&mut self, name: &Name, sql: &str, scrolls: bool, holds: bool) -> Result<(), SqlError> {
         let (savepoints, hold) = match (self.savepoints(), holds) {
             (Some(savepoints), true) => (savepoints, Hold::IfCommitted),
             (Some(savepoints), false) => (savepoints, Hold::Transaction),
@@ -186,6 +192,7 @@ impl Session {
             rest: None,
             position: 0,
             is_over: false,
+            made: scrolls.then(Made::default),
         };
         let kept = KeptCursor {
             cursor: Arc::new(Mutex::new(cursor)),
@@ -204,16 +211,27 @@ impl Session {
     ) -> Result<(String, Option<Rows>), SqlError> {
         let shared = self.kept.cursor(name)?;
         let mut cursor = shared.lock();
+        if cursor.made.is_some() {
+            let rows = cursor.scroll(rows)?;
+            if moves {
+                return Ok((format!("MOVE {}", rows.count), None));
+            }
+            let schema = cursor.rows.schema();
+            drop(cursor);
+            let rows = ScrolledFetch { cursor: shared, rows };
+            return Ok(("FETCH".to_string(), Some(Rows::fetched(schema, rows))));
+        }
         let backward = || {
             SqlError::statement("55000", "cursor can only scan forward")
-                .with_hint("Declare the cursor again to read from the beginning.")
+                .with_hint("Declare it with SCROLL option to enable backward scan.")
         };
+        let position = i64::try_from(cursor.position).unwrap_or(i64::MAX);
         let (passed, wanted) = match rows {
-            FetchedRows::Next(rows) => (0, rows),
+            FetchedRows::Next(rows) if rows > 0 => (0, rows),
             FetchedRows::All => (0, u64::MAX),
-            FetchedRows::Relative(rows) => (rows - 1, 1),
-            FetchedRows::Absolute(row) if row > cursor.position => (row - 1 - cursor.position, 1),
-            FetchedRows::Absolute(_) | FetchedRows::Backward => return Err(backward()),
+            FetchedRows::Relative(rows) if rows > 0 => (rows.unsigned_abs() - 1, 1),
+            FetchedRows::Absolute(row) if row > position => ((row - 1 - position).unsigned_abs(), 1),
+            _ => return Err(backward()),
         };
         cursor.pass(passed)?;
         if moves {

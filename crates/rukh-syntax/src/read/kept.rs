@@ -126,13 +126,12 @@ fn execute(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
 
 fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     let name = reader.name()?;
+    let mut scrolls = false;
     loop {
         match () {
             () if reader.accept(&["asensitive"]) || reader.accept(&["insensitive"]) => {}
             () if reader.accept(&["no", "scroll"]) => {}
-            () if reader.peeks(&["scroll"]) => {
-                return Err(reader.unsupported("cursors that go backward (SCROLL) are not supported"));
-            }
+            () if reader.accept(&["scroll"]) => scrolls = true,
             () if reader.peeks(&["binary"]) => {
                 return Err(reader.unsupported("cursors of binary values (BINARY) are not supported"));
             }
@@ -147,7 +146,12 @@ fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
     reader.expect(&["for"])?;
     let sql = reader.rest();
     match utility::statement(reader)? {
-        Statement::Query(_) => Ok(KeptStatement::Declare { name, sql, holds }),
+        Statement::Query(_) => Ok(KeptStatement::Declare {
+            name,
+            sql,
+            scrolls,
+            holds,
+        }),
         _ => Err(StatementError::syntax("a cursor is declared for a query").at(name.position)),
     }
 }
@@ -155,24 +159,19 @@ fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
 fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, StatementError> {
     let rows = match () {
         () if reader.accept(&["next"]) => FetchedRows::Next(1),
-        () if reader.accept(&["all"]) => FetchedRows::All,
-        () if reader.accept(&["forward"]) => forward(reader)?,
-        () if reader.accept(&["absolute"]) => {
-            number(reader)?.map_or(FetchedRows::Backward, FetchedRows::Absolute)
-        }
-        () if reader.accept(&["relative"]) => match number(reader)? {
-            Some(0) | None => FetchedRows::Backward,
-            Some(rows) => FetchedRows::Relative(rows),
-        },
+        () if reader.accept(&["prior"]) => FetchedRows::Backward(1),
         () if reader.accept(&["first"]) => FetchedRows::Absolute(1),
-        () if reader.accept(&["prior"]) || reader.accept(&["last"]) => FetchedRows::Backward,
-        () if reader.accept(&["backward"]) => {
-            if !reader.accept(&["all"]) && !matches!(reader.peek_at(0), Token::Word(_)) {
-                number(reader)?;
-            }
-            FetchedRows::Backward
-        }
-        () if matches!(reader.peek_at(0), Token::Word(_)) => FetchedRows::Next(1),
+        () if reader.accept(&["last"]) => FetchedRows::Absolute(-1),
+        () if reader.accept(&["all"]) => FetchedRows::All,
+        () if reader.accept(&["absolute"]) => FetchedRows::Absolute(number(reader)?),
+        () if reader.accept(&["relative"]) => FetchedRows::Relative(number(reader)?),
+        () if reader.accept(&["forward"]) => counted(reader)?,
+        () if reader.accept(&["backward"]) => match counted(reader)? {
+            FetchedRows::All => FetchedRows::BackwardAll,
+            FetchedRows::Next(rows) => FetchedRows::Backward(rows),
+            FetchedRows::Backward(rows) => FetchedRows::Next(rows),
+            other => other,
+        },
         () => counted(reader)?,
     };
     if !reader.accept(&["from"]) {
@@ -185,28 +184,24 @@ fn fetch(reader: &mut Reader<'_>, moves: bool) -> Result<KeptStatement, Statemen
     })
 }
 
-fn forward(reader: &mut Reader<'_>) -> Result<FetchedRows, StatementError> {
+/// Reads how many rows: one where nothing says so.
+fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, StatementError> {
     match () {
         () if reader.accept(&["all"]) => Ok(FetchedRows::All),
         () if matches!(reader.peek_at(0), Token::Word(_)) => Ok(FetchedRows::Next(1)),
-        () => counted(reader),
+        () => Ok(match number(reader)? {
+            rows if rows < 0 => FetchedRows::Backward(rows.unsigned_abs()),
+            rows => FetchedRows::Next(rows.unsigned_abs()),
+        }),
     }
 }
 
-/// Reads how many rows; none at all is the present row again.
-fn counted(reader: &mut Reader<'_>) -> Result<FetchedRows, StatementError> {
-    Ok(match number(reader)? {
-        Some(0) | None => FetchedRows::Backward,
-        Some(rows) => FetchedRows::Next(rows),
-    })
-}
-
-/// Reads a number; `None` if it is negative.
-fn number(reader: &mut Reader<'_>) -> Result<Option<u64>, StatementError> {
+/// Reads a number that may be negative.
+fn number(reader: &mut Reader<'_>) -> Result<i64, StatementError> {
     let is_negative = reader.accept_token(&Token::Minus);
     if !is_negative {
         reader.accept_token(&Token::Plus);
     }
-    let number = reader.integer()?;
-    Ok((!is_negative).then_some(number))
+    let number = i64::try_from(reader.integer()?).unwrap_or(i64::MAX);
+    Ok(if is_negative { -number } else { number })
 }

@@ -260,6 +260,8 @@ pub enum KeptStatement {
         name: Name,
         /// The text of the query.
         sql: String,
+        /// Whether it goes backward, too.
+        scrolls: bool,
         /// Whether it outlives its transaction, if that is committed.
         holds: bool,
     },
@@ -294,16 +296,18 @@ pub enum Discarded {
 /// The rows that FETCH asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchedRows {
-    /// So many from here on.
+    /// So many from here on; 0 is the present one.
     Next(u64),
     /// All that follow.
     All,
-    /// The one so many rows after the present one.
-    Relative(u64),
-    /// The one of this number, from 1.
-    Absolute(u64),
-    /// Something behind what was fetched before.
-    Backward,
+    /// So many before the present one, the nearest first; 0 is the present one.
+    Backward(u64),
+    /// All before the present one, the nearest first.
+    BackwardAll,
+    /// The one so many rows after the present one, or before it.
+    Relative(i64),
+    /// The one of this number, from 1; from the end if negative.
+    Absolute(i64),
 }
 
 /// A statement about schemas.

@@ -6,14 +6,12 @@ use std::sync::{Arc, LazyLock};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, IntervalMonthDayNanoArray, LargeBinaryArray, LargeStringArray,
 };
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType};
-use datafusion::arrow::error::ArrowError;
-use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
-use datafusion::scalar::ScalarValue;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::{Expr, ScalarUDF};
 
+use super::of_array::of_array;
 use crate::forms::intervals::INTERVAL;
 
 /// Whether equal values of a type may differ: intervals, and documents, which JSON does not compare at all.
@@ -26,16 +24,37 @@ pub fn may_differ_when_equal(ty: &ArrowType) -> bool {
 
 /// Returns the bytes of a value; NULL of NULL.
 pub fn exact_form(value: Expr) -> Expr {
-    static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function("exact_form", ArrowType::Binary));
+    static FUNCTION: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| of_array("exact_form", None, ArrowType::Binary, forms_of));
     FUNCTION.call(vec![value])
 }
 
 /// Returns the value of a type that has these bytes; `None` if bytes are made of none of its values.
 pub fn value_of_form(form: Expr, ty: &ArrowType) -> Option<Expr> {
-    static INTERVALS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function("interval_of_form", INTERVAL));
-    static JSONB: LazyLock<Arc<ScalarUDF>> =
-        LazyLock::new(|| function("jsonb_of_form", ArrowType::LargeBinary));
-    static JSON: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| function("json_of_form", ArrowType::LargeUtf8));
+    static INTERVALS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+        of_array(
+            "interval_of_form",
+            Some(ArrowType::Binary),
+            INTERVAL,
+            intervals_of,
+        )
+    });
+    static JSONB: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+        of_array(
+            "jsonb_of_form",
+            Some(ArrowType::Binary),
+            ArrowType::LargeBinary,
+            jsonb_of,
+        )
+    });
+    static JSON: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+        of_array(
+            "json_of_form",
+            Some(ArrowType::Binary),
+            ArrowType::LargeUtf8,
+            json_of,
+        )
+    });
     let function = match ty {
         ArrowType::Interval(_) => &INTERVALS,
         ArrowType::LargeBinary => &JSONB,
@@ -45,84 +64,38 @@ pub fn value_of_form(form: Expr, ty: &ArrowType) -> Option<Expr> {
     Some(function.call(vec![form]))
 }
 
-fn function(name: &'static str, result: ArrowType) -> Arc<ScalarUDF> {
-    let signature = Signature::any(1, Volatility::Immutable);
-    Arc::new(ScalarUDF::from(Form {
-        name,
-        result,
-        signature,
-    }))
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Form {
-    name: &'static str,
-    result: ArrowType,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Form {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(self.result.clone())
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = matches!(arguments.args.as_slice(), [ColumnarValue::Scalar(_)]);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let [values] = arrays.as_slice() else {
-            return Err(ArrowError::InvalidArgumentError("a form is of one value".to_string()).into());
-        };
-        let made = match self.result {
-            ArrowType::Binary => forms_of(values),
-            _ => values_of(values, &self.result)?,
-        };
-        match is_scalar {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&made, 0)?)),
-            false => Ok(ColumnarValue::Array(made)),
-        }
-    }
-}
-
-fn forms_of(values: &ArrayRef) -> ArrayRef {
+fn forms_of(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let forms: BinaryArray = match values.data_type() {
         ArrowType::Interval(_) => {
-            let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
+            let intervals = cast(values, &INTERVAL)?;
+            let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
             intervals.iter().map(|value| value.map(bytes_of)).collect()
         }
         ArrowType::LargeUtf8 => values.as_string::<i64>().iter().collect(),
         ArrowType::LargeBinary => values.as_binary::<i64>().iter().collect(),
         _ => BinaryArray::new_null(values.len()),
     };
-    Arc::new(forms)
+    Ok(Arc::new(forms))
 }
 
-fn values_of(forms: &ArrayRef, ty: &ArrowType) -> Result<ArrayRef, ArrowError> {
+fn intervals_of(forms: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let forms = forms.as_binary::<i32>().iter();
-    Ok(match ty {
-        ArrowType::Interval(_) => Arc::new(
-            forms
-                .map(|form| form.and_then(interval_of))
-                .collect::<IntervalMonthDayNanoArray>(),
-        ),
-        ArrowType::LargeBinary => Arc::new(forms.collect::<LargeBinaryArray>()),
-        _ => {
-            let texts = forms.map(|form| form.map(std::str::from_utf8).transpose());
-            let texts = texts.collect::<Result<LargeStringArray, _>>();
-            Arc::new(texts.map_err(|error| ArrowError::InvalidArgumentError(error.to_string()))?)
-        }
-    })
+    let intervals = forms.map(|form| form.and_then(interval_of));
+    Ok(Arc::new(intervals.collect::<IntervalMonthDayNanoArray>()))
+}
+
+fn jsonb_of(forms: &ArrayRef) -> DataFusionResult<ArrayRef> {
+    let forms = forms.as_binary::<i32>().iter();
+    Ok(Arc::new(forms.collect::<LargeBinaryArray>()))
+}
+
+fn json_of(forms: &ArrayRef) -> DataFusionResult<ArrayRef> {
+    let forms = forms.as_binary::<i32>().iter();
+    let texts = forms.map(|form| form.map(std::str::from_utf8).transpose());
+    let texts = texts.collect::<Result<LargeStringArray, _>>();
+    Ok(Arc::new(
+        texts.map_err(|error| DataFusionError::External(Box::new(error)))?,
+    ))
 }
 
 fn bytes_of(interval: IntervalMonthDayNano) -> [u8; 16] {

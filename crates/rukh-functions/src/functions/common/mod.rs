@@ -10,6 +10,7 @@ pub mod declared;
 pub mod exact;
 pub mod exact_form;
 pub mod hash;
+pub(crate) mod of_array;
 pub mod outer_aggregate;
 pub mod pg_typeof;
 pub mod renamed;

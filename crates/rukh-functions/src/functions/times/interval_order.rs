@@ -7,12 +7,11 @@ use std::sync::{Arc, LazyLock};
 use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Expr, ScalarUDF};
 use datafusion::scalar::ScalarValue;
 
 use crate::forms::intervals::{INTERVAL, order_of};
+use crate::functions::common::of_array::of_array;
 
 /// Name of the function.
 pub const INTERVAL_ORDER: &str = "interval_order";
@@ -22,10 +21,8 @@ const NUMBER: ArrowType = ArrowType::Decimal128(38, 0);
 
 /// Returns [`order_of`] an interval, or `None` if the type is none of an interval.
 pub fn interval_order(expr: &Expr, ty: &ArrowType) -> Option<Expr> {
-    static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-        let signature = Signature::exact(vec![INTERVAL], Volatility::Immutable);
-        Arc::new(ScalarUDF::from(IntervalOrder { signature }))
-    });
+    static FUNCTION: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| of_array(INTERVAL_ORDER, Some(INTERVAL), NUMBER, orders_of));
     matches!(ty, ArrowType::Interval(_)).then(|| FUNCTION.call(vec![expr.clone()]))
 }
 
@@ -34,42 +31,9 @@ pub fn number_of(interval: IntervalMonthDayNano) -> ScalarValue {
     ScalarValue::Decimal128(Some(order_of(interval)), 38, 0)
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct IntervalOrder {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for IntervalOrder {
-    fn name(&self) -> &str {
-        INTERVAL_ORDER
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(NUMBER)
-    }
-
-    fn is_strict(&self) -> bool {
-        true
-    }
-
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
-        let is_scalar = matches!(arguments.args.as_slice(), [ColumnarValue::Scalar(_)]);
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let numbers = arrays.first().map(orders_of).unwrap_or_default();
-        let numbers: Decimal128Array = numbers.into_iter().collect();
-        let numbers = numbers.with_data_type(NUMBER);
-        match is_scalar {
-            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&numbers, 0)?)),
-            false => Ok(ColumnarValue::Array(Arc::new(numbers))),
-        }
-    }
-}
-
-fn orders_of(intervals: &ArrayRef) -> Vec<Option<i128>> {
+fn orders_of(intervals: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
-    intervals.iter().map(|interval| interval.map(order_of)).collect()
+    let orders = intervals.iter().map(|interval| interval.map(order_of));
+    let orders: Decimal128Array = orders.collect();
+    Ok(Arc::new(orders.with_data_type(NUMBER)))
 }

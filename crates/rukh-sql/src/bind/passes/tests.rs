@@ -73,3 +73,29 @@ impl Runner {
         Ok(shown)
     }
 }
+
+/// Every file of the room is in the list of what is corrected.
+#[test]
+fn corrections_are_listed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = std::fs::read_to_string(root.join("../../docs/datafusion.md")).expect("the list is there");
+    let mut waiting = vec![root.join("src/bind")];
+    let mut files = 0;
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of sources can be read") {
+            let path = entry.expect("an entry can be read").path();
+            let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+            match name.as_deref() {
+                _ if path.is_dir() => waiting.push(path),
+                Some("mod" | "tests" | "passes") | None => {}
+                Some(name) => {
+                    files += 1;
+                    let is_listed =
+                        list.contains(&format!("/{name}`")) || list.contains(&format!("`{name}`"));
+                    assert!(is_listed, "{} is not in docs/datafusion.md", path.display());
+                }
+            }
+        }
+    }
+    assert!(files > 60, "{files} files");
+}

@@ -10,6 +10,7 @@ use rukh_keys::DataType;
 use rukh_syntax::Name;
 
 use super::prepared::Prepared;
+use super::scroll::Made;
 use crate::exec::rows::{NextBatch, Rows};
 
 /// Most prepared statements, and most cursors, of one session.
@@ -54,9 +55,12 @@ pub(crate) struct Cursor {
     pub(crate) rows: Rows,
     /// Rows that were made and not fetched.
     pub(crate) rest: Option<RecordBatch>,
-    /// How many rows were fetched or passed over.
+    /// How many rows were fetched or passed over; of one that goes backward the present row, from 1, 0 before the first, and one more than there
+    /// are behind the last.
     pub(crate) position: u64,
     pub(crate) is_over: bool,
+    /// The rows that were made, if it goes backward.
+    pub(crate) made: Option<Made>,
 }
 
 /// The rows that one FETCH asks for, made as they are read.

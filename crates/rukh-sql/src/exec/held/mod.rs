@@ -8,6 +8,7 @@ mod block;
 mod descriptions;
 mod kept;
 mod prepared;
+mod scroll;
 mod templates;
 
 pub use block::TransactionStatus;
@@ -16,6 +17,7 @@ pub use descriptions::Description;
 pub(crate) use descriptions::{Described, Descriptions};
 pub(crate) use kept::{Cursor, Fetch, Hold, Kept, KeptCursor, KeptPrepared, check_room, no_cursor};
 pub use prepared::Prepared;
+pub(crate) use scroll::{Made, ScrolledFetch};
 pub(crate) use templates::{KnownTemplate, TemplatePlan, Templates};
 
 /// Most direct plans, templates and descriptions that a session keeps, of each.
