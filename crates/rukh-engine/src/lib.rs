@@ -97,7 +97,7 @@ pub use reading::merged::MergePart;
 pub use reading::scan::{ColumnarCursor, EntryFilter, PointReader, RowCursor, RowView, ScanRequest, Source};
 pub use reading::snapshot::Snapshot;
 pub use rukh_keys::ScanCounters;
-pub use state::advisory::{AdvisoryAnswer, AdvisoryKey, AdvisoryOwner, AdvisorySpan};
+pub use state::advisory::{AdvisoryAnswer, AdvisoryKey, AdvisoryOwner, AdvisorySpan, HeldLocks};
 pub use state::builds::{BuildPhase, BuildProgress};
 pub use state::row_locks::{Patience, StatementLocks};
 pub use state::shared::Engine;

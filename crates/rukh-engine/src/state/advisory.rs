@@ -86,6 +86,10 @@ impl Holder {
     }
 }
 
+/// How often a transaction holds advisory locks, by number and mode.
+#[derive(Clone, Debug, Default)]
+pub struct HeldLocks(HashMap<(AdvisoryKey, bool), u64>);
+
 /// The advisory locks of one session; dropping it gives them up.
 pub struct AdvisoryOwner {
     locks: Arc<AdvisoryLocks>,
@@ -146,6 +150,28 @@ impl AdvisoryOwner {
         let is_held = own.map(|holder| holder.by_session -= 1).is_some();
         state.clear(key);
         is_held
+    }
+
+    /// Returns the locks of the transaction, as a savepoint keeps them.
+    pub fn of_transaction(&self) -> HeldLocks {
+        let state = self.locks.state.lock();
+        let own = state.locks.iter().flat_map(|(key, holders)| {
+            let own = holders.iter().filter(|holder| holder.owner == self.id);
+            own.map(move |holder| ((*key, holder.is_shared), holder.by_transaction))
+        });
+        HeldLocks(own.filter(|(_, count)| *count > 0).collect())
+    }
+
+    /// Gives up the locks that the transaction has taken since a savepoint.
+    pub fn release_since(&self, savepoint: &HeldLocks) {
+        let mut state = self.locks.state.lock();
+        state.locks.retain(|key, holders| {
+            for holder in holders.iter_mut().filter(|holder| holder.owner == self.id) {
+                holder.by_transaction = savepoint.0.get(&(*key, holder.is_shared)).copied().unwrap_or(0);
+            }
+            holders.retain(Holder::is_held);
+            !holders.is_empty()
+        });
     }
 
     /// Gives up all locks of a span.

@@ -45,6 +45,12 @@ fn sessions_wait_for_one_another_and_end() {
     other.first("BEGIN");
     other.first("SELECT pg_advisory_xact_lock(9)");
     assert_eq!(one.first("SELECT pg_try_advisory_lock(9)"), "f");
+    // And by going back to a savepoint before.
+    other.first("SAVEPOINT a");
+    other.first("SELECT pg_advisory_xact_lock(9), pg_advisory_xact_lock(8), pg_advisory_lock(7)");
+    other.first("ROLLBACK TO a");
+    let tried = ["9", "8", "7"].map(|n| one.first(&format!("SELECT pg_try_advisory_lock({n})")));
+    assert_eq!(tried, ["f", "t", "f"]);
     other.first("ROLLBACK");
     assert_eq!(one.first("SELECT pg_try_advisory_lock(9)"), "t");
     assert_eq!(one.first("SELECT pg_try_advisory_xact_lock(10)"), "t");

@@ -19,7 +19,7 @@ use datafusion::logical_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
-use rukh_engine::{AdvisoryAnswer, AdvisoryKey, AdvisoryOwner, AdvisorySpan};
+use rukh_engine::{AdvisoryAnswer, AdvisoryKey, AdvisoryOwner, AdvisorySpan, HeldLocks};
 use rukh_error::SqlError;
 
 /// Time between two requests of a lock that another session holds.
@@ -51,6 +51,16 @@ impl Advisory {
     pub(crate) fn end(&self) {
         self.in_block.store(false, Ordering::Relaxed);
         self.owner.release(AdvisorySpan::Transaction);
+    }
+
+    /// Returns the locks of the transaction, as a savepoint keeps them.
+    pub(crate) fn of_transaction(&self) -> HeldLocks {
+        self.owner.of_transaction()
+    }
+
+    /// Gives up the locks that the transaction has taken since a savepoint.
+    pub(crate) fn release_since(&self, savepoint: &HeldLocks) {
+        self.owner.release_since(savepoint);
     }
 
     /// Gives up the locks of the session.

@@ -495,12 +495,14 @@ impl Session {
 
     fn add_savepoint(&mut self, name: &Name) -> Result<&'static str, SqlError> {
         let settings = (*self.settings).clone();
+        let advisory = self.advisory.of_transaction();
         let block = self.block_for("SAVEPOINT")?;
         block.savepoints.push(NamedSavepoint {
             name: name.text.clone(),
             state: block.transaction.as_ref().map(Transaction::savepoint),
             settings,
             kept: block.kept.clone(),
+            advisory,
         });
         Ok("SAVEPOINT")
     }
@@ -524,7 +526,8 @@ impl Session {
         block.kept = savepoint.kept.clone();
         // Rows read before may yet fail; they abort what was, not what is.
         block.aborted = Aborted::default();
-        let settings = savepoint.settings.clone();
+        let (settings, advisory) = (savepoint.settings.clone(), savepoint.advisory.clone());
+        self.advisory.release_since(&advisory);
         self.settings = settings.into();
         self.kept.close_cursors_after(at);
         Ok("ROLLBACK")

@@ -51,6 +51,10 @@ const KNOWN: &[(&str, &str)] = &[
         "lock-committed-update",
         "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
     ),
+    (
+        "lock-update-delete",
+        "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
+    ),
     ("merge-join", "it prints plans"),
     (
         "multixact-no-forget",
@@ -62,6 +66,7 @@ const KNOWN: &[(&str, &str)] = &[
         "others take numbers from a sequence that an open transaction has altered",
     ),
     ("timeouts", "LOCK TABLE waits for writers, not for readers"),
+    ("truncate-conflict", "TRUNCATE waits for writers, not for readers"),
     (
         "tuplelock-conflict",
         "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
@@ -73,6 +78,10 @@ const KNOWN: &[(&str, &str)] = &[
     (
         "tuplelock-upgrade-no-deadlock",
         "a request for a lock waits behind those before it",
+    ),
+    (
+        "vacuum-conflict",
+        "VACUUM and ANALYZE of another's table fail; PostgreSQL leaves it out with a warning",
     ),
 ];
 
@@ -194,7 +203,9 @@ fn compare(spec: &Spec, order: &[String], postgres: &mut PostgresDatabase) -> Re
         };
         let mine = play(spec, order, moment, rukh).map_err(Difference::NotSetUp)?;
         postgres
-            .execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            .execute(
+                "DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC",
+            )
             .unwrap();
         let theirs = || {
             let mut client = postgres.another().unwrap();

@@ -1,6 +1,6 @@
 //! A transaction block: its transaction, its savepoints, the settings to go back to.
 
-use rukh_engine::{Savepoint, Transaction};
+use rukh_engine::{HeldLocks, Savepoint, Transaction};
 use rukh_error::SqlError;
 use rukh_syntax::Name;
 
@@ -39,6 +39,8 @@ pub(crate) struct NamedSavepoint {
     pub(crate) state: Option<Savepoint>,
     pub(crate) settings: Settings,
     pub(crate) kept: Settings,
+    /// The advisory locks of the transaction.
+    pub(crate) advisory: HeldLocks,
 }
 
 impl Block {
