@@ -515,7 +515,9 @@ fn postgres_types(call: &str) -> String {
 /// Returns PostgreSQL's name of a type that Arrow's errors name.
 fn postgres_type(arrow: &str) -> String {
     let name = match arrow {
-        "Utf8" | "Utf8View" | "LargeUtf8" => "text",
+        "Utf8" | "Utf8View" => "text",
+        "LargeUtf8" => "json",
+        "LargeBinary" => "jsonb",
         "Int8" => "tinyint",
         "Int16" => "smallint",
         "Int32" => "integer",
@@ -531,7 +533,13 @@ fn postgres_type(arrow: &str) -> String {
         zoned if zoned.starts_with("Timestamp(") => "timestamp with time zone",
         interval if interval.starts_with("Interval(") => "interval",
         decimal if decimal.starts_with("Decimal") && decimal.ends_with(')') => "numeric",
-        other => return other.to_lowercase(),
+        other => {
+            let element = other.strip_prefix("List(").and_then(|of| of.strip_suffix(')'));
+            return match element {
+                Some(element) => format!("{}[]", postgres_type(element)),
+                None => other.to_lowercase(),
+            };
+        }
     };
     name.to_string()
 }

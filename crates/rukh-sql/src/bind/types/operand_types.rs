@@ -49,6 +49,10 @@ pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
         Expr::InList(InList { expr, list, .. }) => list
             .iter()
             .try_for_each(|element| exists(expr, "=", element, schema)),
+        Expr::ScalarFunction(call) if call.func.name() == "nullif" => match call.args.as_slice() {
+            [value, other] => exists(value, "=", other, schema),
+            _ => Ok(()),
+        },
         Expr::Not(inner) => condition("NOT", inner, schema),
         Expr::Negative(inner) => match known(inner, schema) {
             Some(kind) if !is_negated(kind) => {

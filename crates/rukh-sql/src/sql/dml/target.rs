@@ -49,7 +49,9 @@ pub(super) fn target(catalog: &Catalog, name: &ObjectName, change: Change) -> Re
     }
     match catalog.table_named(schema, &name.name) {
         // REFRESH marks the table while it writes the rows.
-        Ok(table) if table.materialized.is_some() && !table.options.filling => Err(unchangeable(table)),
+        Ok(table) if table.materialized.is_some() && !table.options.filling => {
+            Err(unchangeable(table).at(name.position))
+        }
         Ok(table) => Ok(Target {
             table: table.clone(),
             view: None,
