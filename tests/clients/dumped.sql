@@ -39,3 +39,14 @@ INSERT INTO public.sequels VALUES (2, 1), (1, NULL), (3, 2);
 INSERT INTO public.log SELECT TIMESTAMPTZ '2026-01-01 00:00:00Z' + i * INTERVAL '1 s', E'a\tb\\c\n' || i, '\x00ff', i % 2 = 0 FROM generate_series(1, 100) i;
 INSERT INTO public.log VALUES (NULL, NULL, NULL, NULL), (NULL, '', '', NULL), (NULL, NULL, NULL, NULL);
 SELECT nextval('public.tickets');
+CREATE TYPE shop.state AS ENUM ('new', 'paid', 'it''s sent');
+ALTER TYPE shop.state ADD VALUE 'packed' BEFORE 'it''s sent';
+CREATE TABLE shop.orders (
+    order_id INTEGER PRIMARY KEY,
+    state shop.state DEFAULT 'new'::shop.state NOT NULL,
+    past shop.state[],
+    CONSTRAINT known CHECK (state <> 'packed'::shop.state OR past IS NOT NULL)
+);
+CREATE INDEX by_state ON shop.orders (state, order_id);
+COMMENT ON TYPE shop.state IS 'of an order';
+INSERT INTO shop.orders VALUES (1, 'paid', '{new}'), (2, 'it''s sent', NULL), (3, 'new', '{}'), (4, 'packed', '{new,paid}');

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     CatalogError, ForeignKey, GrantTarget, Index, IndexId, Rights, Role, RoleId, Schema, SchemaId, Sequence,
-    SequenceId, Table, TableId, View, ViewId,
+    SequenceId, Table, TableId, Type, TypeId, View, ViewId,
 };
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
@@ -20,6 +20,7 @@ pub struct Catalog {
     views: BTreeMap<ViewId, Arc<View>>,
     roles: BTreeMap<RoleId, Arc<Role>>,
     schemas: BTreeMap<SchemaId, Arc<Schema>>,
+    types: BTreeMap<TypeId, Arc<Type>>,
 }
 
 /// The schema that is always there, and that names without one are in unless a session says otherwise.
@@ -97,6 +98,7 @@ impl Catalog {
         let others = others.chain(self.views.keys().map(|id| id.0));
         let others = others.chain(self.roles.keys().map(|id| id.0));
         let others = others.chain(self.schemas.keys().map(|id| id.0));
+        let others = others.chain(self.types.keys().map(|id| id.0));
         tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
@@ -203,6 +205,33 @@ impl Catalog {
         let mut next = self.clone();
         next.version += 1;
         next.views.remove(&id);
+        next
+    }
+
+    /// Returns all types that CREATE TYPE made, in order of creation.
+    pub fn types(&self) -> impl Iterator<Item = &Arc<Type>> {
+        self.types.values()
+    }
+
+    /// Returns the type of this name.
+    pub fn type_named(&self, schema: &str, name: &str) -> Option<&Arc<Type>> {
+        let mut types = self.types.values();
+        types.find(|ty| ty.labels.schema == schema && ty.labels.name == name)
+    }
+
+    /// Returns the catalog with this type added or replaced.
+    pub fn with_type(&self, ty: Type) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.types.insert(ty.id(), Arc::new(ty));
+        next
+    }
+
+    /// Returns the catalog without this type.
+    pub fn without_type(&self, id: TypeId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.types.remove(&id);
         next
     }
 

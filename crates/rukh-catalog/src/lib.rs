@@ -29,12 +29,15 @@ pub use foreign::{ForeignAction, ForeignKey, ForeignTiming, can_refer};
 pub use ids::{ColumnId, FamilyId, IndexId, TableId};
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions, begins_with};
-pub use object::{CheckOption, Schema, SchemaId, Sequence, SequenceId, View, ViewColumn, ViewId};
+pub use object::{
+    CheckOption, Schema, SchemaId, Sequence, SequenceId, Type, TypeId, View, ViewColumn, ViewId, has_type,
+    with_type,
+};
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
     encode_object, encode_table, import_key, is_outdated, role_key, schema_key, sequence_key,
-    sequence_state_key, table_key, view_key,
+    sequence_state_key, table_key, type_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime,

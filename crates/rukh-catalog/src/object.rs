@@ -1,7 +1,9 @@
 //! Schemas, sequences and views: definitions beside those of tables.
 
-use rukh_keys::DataType;
+use rukh_keys::{DataType, EnumDefinition, EnumType};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{CatalogError, ColumnId, TableId};
 
@@ -16,6 +18,66 @@ pub struct ViewId(pub u32);
 /// Identifies a schema for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SchemaId(pub u32);
+
+/// Identifies a type for its whole life; never reused, and not the id of anything else either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TypeId(pub u32);
+
+/// A type that CREATE TYPE made.
+///
+/// What is of the type has its definition, too ([`DataType::Enum`]), so that it can be read alone: a change of the type changes all that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Type {
+    /// Its labels and its name.
+    pub labels: EnumDefinition,
+    /// COMMENT ON TYPE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+impl Type {
+    /// Identity.
+    pub fn id(&self) -> TypeId {
+        TypeId(self.labels.id)
+    }
+
+    /// The type as columns have it.
+    pub fn data_type(&self) -> DataType {
+        DataType::Enum(EnumType::of(self.labels.clone()))
+    }
+}
+
+/// Returns a definition with a type as it is now; `None` if it has nothing of the type.
+pub fn with_type<T: Serialize + DeserializeOwned>(definition: &T, ty: &EnumDefinition) -> Option<T> {
+    let mut value = serde_json::to_value(definition).ok()?;
+    let new = serde_json::to_value(ty).ok()?;
+    match put_type(&mut value, ty.id, &mut |found| *found = new.clone()) {
+        0 => None,
+        _ => serde_json::from_value(value).ok(),
+    }
+}
+
+/// Whether a definition has something of a type.
+pub fn has_type(definition: &impl Serialize, id: TypeId) -> bool {
+    serde_json::to_value(definition).is_ok_and(|mut value| put_type(&mut value, id.0, &mut |_| {}) > 0)
+}
+
+/// Visits the copies of a type within a stored definition; returns how many there are.
+fn put_type(value: &mut Value, id: u32, visit: &mut impl FnMut(&mut Value)) -> usize {
+    match value {
+        Value::Object(members) => {
+            if let Some(found) = members.get_mut("Enum")
+                && found.get("id").and_then(Value::as_u64) == Some(u64::from(id))
+            {
+                visit(found);
+                return 1;
+            }
+            members.values_mut().map(|value| put_type(value, id, visit)).sum()
+        }
+        Value::Array(elements) => elements.iter_mut().map(|value| put_type(value, id, visit)).sum(),
+        _ => 0,
+    }
+}
 
 /// A schema: a space of names. What is in one carries its name.
 ///

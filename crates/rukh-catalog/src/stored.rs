@@ -5,14 +5,14 @@
 //! | `format`     | the format version in decimal           |
 //! | `next_id`    | the next table or index id, in decimal  |
 //! | `table/<id>` | the table as JSON, id as eight digits   |
-//! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>` | as tables are |
+//! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>`, `type/<id>` | as tables are |
 //! | `sequence_state/<id>` | the next number to give, in decimal, with a sign and a zero before it if it was set, or `end` |
 //! | `import/<journal>` | the file that was imported last and may not be in the journal yet |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
 use crate::check::check_definition;
-use crate::{CatalogError, Index, KeyExpr, RoleId, SchemaId, SequenceId, Table, TableId, ViewId};
+use crate::{CatalogError, Index, KeyExpr, RoleId, SchemaId, SequenceId, Table, TableId, TypeId, ViewId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -38,7 +38,8 @@ use serde::de::DeserializeOwned;
 /// | 13      | row ids: tables without a primary key                                             |
 /// | 14      | foreign keys                                                                      |
 /// | 15      | columns of INTERVAL, JSON, JSONB and arrays                                       |
-pub const FORMAT_VERSION: u32 = 15;
+/// | 16      | enums                                                                             |
+pub const FORMAT_VERSION: u32 = 16;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];
@@ -64,6 +65,8 @@ impl StoredCatalog {
     pub const ROLE_PREFIX: &'static [u8] = b"role/";
     /// Prefix of the keys of schemas.
     pub const SCHEMA_PREFIX: &'static [u8] = b"schema/";
+    /// Prefix of the keys of types.
+    pub const TYPE_PREFIX: &'static [u8] = b"type/";
 }
 
 /// Returns the key of a table's definition.
@@ -101,12 +104,17 @@ pub fn schema_key(id: SchemaId) -> Vec<u8> {
     format!("schema/{:08}", id.0).into_bytes()
 }
 
-/// Writes the definition of a sequence, view, role or schema.
+/// Returns the key of a type's definition.
+pub fn type_key(id: TypeId) -> Vec<u8> {
+    format!("type/{:08}", id.0).into_bytes()
+}
+
+/// Writes the definition of a sequence, view, role, schema or type.
 pub fn encode_object(object: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(object).expect("a definition has no map with keys that are not strings")
 }
 
-/// Reads the definition of a sequence, view, role or schema; fails with [`CatalogError::Corrupted`] that names the key.
+/// Reads the definition of a sequence, view, role, schema or type; fails with [`CatalogError::Corrupted`] that names the key.
 pub fn decode_object<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, CatalogError> {
     serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
         key: String::from_utf8_lossy(key).into_owned(),

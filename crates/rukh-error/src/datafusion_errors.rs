@@ -7,6 +7,7 @@ use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 
 use crate::{ErrorKind, SqlError};
+use rukh_keys::EnumType;
 use rukh_syntax::{HIDDEN, StatementError, shown_name};
 
 impl From<DataFusionError> for SqlError {
@@ -394,6 +395,13 @@ fn plan_error(message: String) -> SqlError {
 /// The error of a call that gives one of its arguments, or an array of them, where these have no type in common.
 fn unmatched_types(call: &str) -> Option<SqlError> {
     let (name, types) = call.strip_suffix(')')?.split_once('(')?;
+    if name == "nullif" {
+        let (left, right) = types.split_once(", ")?;
+        let message = format!("operator does not exist: {left} = {right}");
+        return Some(SqlError::statement("42883", message).with_hint(
+            "No operator matches the given name and argument types. You might need to add explicit type casts.",
+        ));
+    }
     let place = match name {
         "coalesce" => "COALESCE",
         "greatest" => "GREATEST",
@@ -530,6 +538,7 @@ fn postgres_type(arrow: &str) -> String {
         "Null" => "unknown",
         "Timestamp(µs)" => "timestamp without time zone",
         "Time64(µs)" => "time without time zone",
+        of_enum if let Some(found) = named_enum(of_enum) => return found.sql_name(),
         zoned if zoned.starts_with("Timestamp(") => "timestamp with time zone",
         interval if interval.starts_with("Interval(") => "interval",
         decimal if decimal.starts_with("Decimal") && decimal.ends_with(')') => "numeric",
@@ -542,6 +551,12 @@ fn postgres_type(arrow: &str) -> String {
         }
     };
     name.to_string()
+}
+
+/// Returns the enum whose type is written like this: `Timestamp(s, "+00:00")`.
+fn named_enum(arrow: &str) -> Option<EnumType> {
+    let zone = arrow.strip_prefix("Timestamp(s, \"")?.strip_suffix("\")")?;
+    EnumType::of_zone(zone)
 }
 
 fn execution_error(message: String) -> SqlError {

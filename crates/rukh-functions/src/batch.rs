@@ -10,6 +10,7 @@ use datafusion::arrow::array::{
     Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder,
     IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, ListArray, RecordBatch,
     RecordBatchOptions, StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    TimestampSecondBuilder,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{Field, SchemaRef};
@@ -35,6 +36,8 @@ enum ColumnBuilder {
     Date(Date32Builder),
     Time(Time64MicrosecondBuilder),
     Timestamp(TimestampMicrosecondBuilder),
+    /// Codes of labels.
+    Enum(TimestampSecondBuilder),
     Text(StringBuilder),
     Bytes(BinaryBuilder),
     Interval(IntervalMonthDayNanoBuilder),
@@ -116,6 +119,9 @@ impl ColumnBuilder {
             DataType::Timestamp { .. } | DataType::TimestampTz { .. } => ColumnBuilder::Timestamp(
                 TimestampMicrosecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
             ),
+            DataType::Enum(_) => ColumnBuilder::Enum(
+                TimestampSecondBuilder::with_capacity(rows).with_data_type(crate::types::arrow_type(ty)),
+            ),
             DataType::Interval => ColumnBuilder::Interval(IntervalMonthDayNanoBuilder::with_capacity(rows)),
             DataType::Array(element) => ColumnBuilder::List(Box::new(ListColumn {
                 element: **element,
@@ -155,6 +161,7 @@ impl ColumnBuilder {
             ColumnBuilder::Date(b) => append!(b, datum, Date, v => v),
             ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
             ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
+            ColumnBuilder::Enum(b) => append!(b, datum, Int, v => v),
             ColumnBuilder::Bytes(b) => append!(b, datum, Bytes, v => v.as_ref()),
             ColumnBuilder::List(b) => match datum {
                 DatumRef::Null | DatumRef::Array(_) => b.append(&datum)?,
@@ -187,6 +194,7 @@ impl ColumnBuilder {
             ColumnBuilder::Date(b) => Arc::new(b.finish()),
             ColumnBuilder::Time(b) => Arc::new(b.finish()),
             ColumnBuilder::Timestamp(b) => Arc::new(b.finish()),
+            ColumnBuilder::Enum(b) => Arc::new(b.finish()),
             ColumnBuilder::Text(b) => Arc::new(b.finish()),
             ColumnBuilder::Bytes(b) => Arc::new(b.finish()),
             ColumnBuilder::Interval(b) => Arc::new(b.finish()),

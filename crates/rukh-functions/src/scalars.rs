@@ -6,10 +6,13 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
     Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
     LargeStringArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    TimestampSecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -22,7 +25,7 @@ use crate::batch::array_of;
 use crate::casts::numbers::converted;
 use crate::forms::intervals::{arrow_of, interval_of, of_durations};
 use crate::forms::numerics::{self, datum_of, is_nan, overflow, parts_of, unscaled_of_form};
-use crate::types::{arrow_type, data_type_of_arrow, taken_type};
+use crate::types::{arrow_type, data_type_of_arrow, enum_of, taken_type};
 use rukh_error::SqlError;
 
 /// Returns a datum as a literal of its type.
@@ -33,6 +36,7 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
             .unwrap_or(ScalarValue::Null),
         (Datum::Null, _) => ScalarValue::try_from(&arrow_type(ty)).unwrap_or(ScalarValue::Null),
         (Datum::Boolean(v), _) => ScalarValue::Boolean(Some(*v)),
+        (Datum::Int(v), DataType::Enum(_)) => ScalarValue::TimestampSecond(Some(*v), zone_of(ty)),
         (Datum::Int(v), DataType::TinyInt) => ScalarValue::Int8(i8::try_from(*v).ok()),
         (Datum::Int(v), DataType::SmallInt) => ScalarValue::Int16(i16::try_from(*v).ok()),
         (Datum::Int(v), DataType::Integer) => ScalarValue::Int32(i32::try_from(*v).ok()),
@@ -62,6 +66,14 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
         (Datum::Uuid(_), _) => ScalarValue::Utf8(Some(DataType::Uuid.format_text(datum))),
         (Datum::Text(v), _) => ScalarValue::Utf8(Some(v.clone())),
         (Datum::Bytes(v), _) => ScalarValue::Binary(Some(v.clone())),
+    }
+}
+
+/// Returns the time zone that names an enum.
+fn zone_of(ty: &DataType) -> Option<Arc<str>> {
+    match arrow_type(ty) {
+        ArrowType::Timestamp(_, zone) => zone,
+        _ => None,
     }
 }
 
@@ -104,6 +116,9 @@ pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
         ScalarValue::TimestampMicrosecond(Some(v), zone) => (Datum::Timestamp(*v), timestamp(zone.is_some())),
         ScalarValue::TimestampMillisecond(Some(v), zone) => {
             (Datum::Timestamp(v.checked_mul(1000)?), timestamp(zone.is_some()))
+        }
+        value @ ScalarValue::TimestampSecond(Some(v), _) if let Some(of) = enum_of(&value.data_type()) => {
+            (Datum::Int(*v), DataType::Enum(of))
         }
         ScalarValue::TimestampSecond(Some(v), zone) => (
             Datum::Timestamp(v.checked_mul(1_000_000)?),
@@ -255,6 +270,9 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
             ArrowType::Timestamp(..) | ArrowType::Date32 | ArrowType::Date64
         )
     };
+    if enum_of(from).is_some() {
+        return false;
+    }
     match ty {
         DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => time(from),
         DataType::Time { .. } => matches!(
@@ -410,6 +428,7 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             collect!(array, TimestampMicrosecondArray, v => Datum::Timestamp(v))
         }
+        DataType::Enum(_) => collect!(array, TimestampSecondArray, v => Datum::Int(v)),
         DataType::Char(_) | DataType::Varchar(_) => {
             collect!(array, StringArray, v => Datum::Text(v.to_string()))
         }

@@ -14,9 +14,13 @@
 //! | arrays                   | List                     |
 //! | JSON                     | LargeUtf8                |
 //! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
+//! | enums                    | Timestamp(s, "+hh:mm"), the codes of the labels as its seconds; the zone says which enum |
 //! | UUID                     | Utf8, canonical text     |
 //! | CHAR, VARCHAR            | Utf8                     |
 //! | BINARY, VARBINARY        | Binary                   |
+//!
+//! Of the types that Arrow has kernels for, only timestamps carry a name, which enums need: two of them must not compare. Rukh's timestamps are
+//! microseconds, so no other values are Timestamp(s).
 //!
 //! No other values are LargeUtf8 or LargeBinary inside of a query: so CASE, arrays and subqueries keep documents apart from texts.
 //! Fields of tables carry the exact type in their metadata, under [`TYPE_KEY`].
@@ -24,7 +28,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
-use rukh_keys::{DataType, NUMERIC_HALF};
+use rukh_keys::{DataType, EnumType, NUMERIC_HALF};
 
 use crate::forms::intervals::INTERVAL;
 
@@ -57,6 +61,8 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Array(DataType::Uuid) => UUIDS_OID,
         DataType::Array(DataType::Char(_)) => 1014,
         DataType::Array(DataType::Varchar(Some(_))) => 1015,
+        DataType::Enum(of) => enum_oid(*of),
+        DataType::Array(DataType::Enum(of)) => enum_array_oid(*of),
         DataType::Array(element) => array_oid(&arrow_type(element)).unwrap_or(1009),
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
@@ -64,6 +70,36 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Varchar(Some(_)) => 1043,
         DataType::Binary(_) | DataType::Varbinary(_) => 17,
     }
+}
+
+/// The number that PostgreSQL gives the first of what users define.
+pub const FIRST_OID: u32 = 16_384;
+
+/// How far behind the number of a type that of its arrays is.
+const ARRAY_OIDS: u32 = 1 << 28;
+
+fn enum_oid(of: EnumType) -> u32 {
+    FIRST_OID.saturating_add(of.definition().id)
+}
+
+/// Whether a number may be that of an enum.
+pub fn is_enum_oid(oid: u32) -> bool {
+    (FIRST_OID..ARRAY_OIDS).contains(&oid)
+}
+
+/// Returns the number of the arrays of the enum that may have this number.
+pub fn array_of_enums(oid: u32) -> Option<u32> {
+    is_enum_oid(oid).then(|| oid.saturating_add(ARRAY_OIDS))
+}
+
+/// Returns the number of the enum whose arrays may have this number.
+pub fn element_of_enums(oid: u32) -> Option<u32> {
+    oid.checked_sub(ARRAY_OIDS).filter(|oid| is_enum_oid(*oid))
+}
+
+/// Returns the number of the type of an enum's arrays.
+pub fn enum_array_oid(of: EnumType) -> u32 {
+    enum_oid(of).saturating_add(ARRAY_OIDS)
 }
 
 /// Returns the Arrow type that values of a type have.
@@ -83,11 +119,20 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Timestamp { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, None),
         DataType::TimestampTz { .. } => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         DataType::Interval => INTERVAL,
+        DataType::Enum(of) => ArrowType::Timestamp(TimeUnit::Second, Some(of.zone().into())),
         DataType::Array(element) => ArrowType::new_list(arrow_type(element), true),
         DataType::Json => ArrowType::LargeUtf8,
         DataType::Jsonb => ArrowType::LargeBinary,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
         DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
+    }
+}
+
+/// Returns the enum of an Arrow type.
+pub fn enum_of(ty: &ArrowType) -> Option<EnumType> {
+    match ty {
+        ArrowType::Timestamp(TimeUnit::Second, Some(zone)) => EnumType::of_zone(zone),
+        _ => None,
     }
 }
 
@@ -98,6 +143,9 @@ pub fn taken_type(ty: &ArrowType) -> ArrowType {
         ArrowType::Dictionary(_, values) => taken_type(values),
         ArrowType::LargeUtf8 => ArrowType::Utf8,
         ArrowType::LargeBinary => ArrowType::Binary,
+        ArrowType::Timestamp(TimeUnit::Second, zone) => {
+            ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone())
+        }
         other => other.clone(),
     }
 }
@@ -143,6 +191,7 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::Array(_) => "array",
+        DataType::Enum(of) => &of.definition().name,
         DataType::Uuid => "uuid",
         DataType::Char(_) => "character",
         DataType::Varchar(Some(_)) => "character varying",
@@ -206,7 +255,7 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Time64(_) => 1183,
         ArrowType::Interval(_) => 1187,
         ArrowType::Timestamp(_, None) => 1115,
-        ArrowType::Timestamp(_, Some(_)) => 1185,
+        ArrowType::Timestamp(_, Some(_)) => return enum_of(element).map(enum_array_oid).or(Some(1185)),
         ArrowType::Utf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
         _ => return None,
     })
@@ -239,7 +288,7 @@ pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
         ArrowType::Date32 | ArrowType::Date64 => DataType::Date,
         ArrowType::Time32(_) | ArrowType::Time64(_) => DataType::Time { precision: 6 },
         ArrowType::Timestamp(_, None) => DataType::TIMESTAMP,
-        ArrowType::Timestamp(_, Some(_)) => DataType::TIMESTAMP_TZ,
+        ArrowType::Timestamp(_, Some(_)) => enum_of(arrow).map_or(DataType::TIMESTAMP_TZ, DataType::Enum),
         ArrowType::Interval(_) | ArrowType::Duration(_) => DataType::Interval,
         ArrowType::LargeUtf8 => DataType::Json,
         ArrowType::LargeBinary => DataType::Jsonb,

@@ -46,6 +46,9 @@ impl DataType {
                 Datum::Timestamp(v),
             ) => check_timestamp(rounded(v, *precision)),
             (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
+            (DataType::Enum(of), datum @ Datum::Int(code)) if of.definition().label(code).is_some() => {
+                Ok(datum)
+            }
             (DataType::Interval, Datum::Interval(interval)) => check_interval(interval),
             (DataType::Array(element), Datum::Array(form)) => check_array(**element, form),
             (DataType::Json, Datum::Text(text)) => Ok(Json::check(&text).map(|()| Datum::Text(text))?),

@@ -428,6 +428,11 @@ fn read_value(slot: &Slot, bytes: &[u8], out: &mut DatumRef<'_>) -> Option<()> {
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => {
             *out = DatumRef::Int(signed(word, width));
         }
+        DataType::Enum(of) => {
+            let code = signed(word, width);
+            of.definition().label(code)?;
+            *out = DatumRef::Int(code);
+        }
         DataType::Real => *out = DatumRef::Float(read_real(word as u32)?),
         DataType::Double => *out = DatumRef::Float(read_double(word)?),
         DataType::Decimal { precision, .. } => {

@@ -32,7 +32,10 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
     match datum {
         DatumRef::Null => f.write_str("NULL"),
         DatumRef::Boolean(value) => write!(f, "{value}"),
-        DatumRef::Int(value) => write!(f, "{value}"),
+        DatumRef::Int(value) => match ty.and_then(|ty| ty.label(*value)) {
+            Some(label) => write_quoted(label, f),
+            None => write!(f, "{value}"),
+        },
         DatumRef::Float(value) if ty == Some(DataType::Real) => f.write_str(&real_text(*value)),
         DatumRef::Float(value) => f.write_str(&double_text(*value)),
         DatumRef::Decimal(value) => write_decimal(*value, ty.map_or(0, |ty| ty.scale()), f),

@@ -313,6 +313,7 @@ pub(crate) fn encode_fixed(ty: &DataType, datum: &DatumRef<'_>, out: &mut Vec<u8
         (DataType::Boolean, DatumRef::Boolean(value)) => out.push(u8::from(*value)),
         (DataType::BigInt, DatumRef::Int(value)) => put_i64(*value, out),
         (_, DatumRef::Int(value)) if ty.is_integer() => put_int(ty, *value, out)?,
+        (DataType::Enum(_), DatumRef::Int(code)) => put_int(&DataType::Integer, *code, out)?,
         (DataType::Real, DatumRef::Float(value)) => put_f32(*value, out)?,
         (DataType::Double, DatumRef::Float(value)) => put_f64(*value, out),
         (DataType::Decimal { precision, scale }, DatumRef::Decimal(value)) => {

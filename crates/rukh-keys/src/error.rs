@@ -88,7 +88,7 @@ pub enum ValueError {
         bytes: usize,
     },
     /// A text is not a value of the type (22P02).
-    #[error("invalid input syntax for type {}: \"{text}\"", name_without_digits(.ty))]
+    #[error("{} {}: \"{text}\"", invalid_input(.ty), name_without_digits(.ty))]
     InvalidText {
         /// The wanted type.
         ty: DataType,
@@ -163,6 +163,14 @@ pub enum ValueError {
         /// What is allowed.
         reason: &'static str,
     },
+}
+
+/// PostgreSQL does not say `syntax` of labels.
+fn invalid_input(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Enum(_) => "invalid input value for enum",
+        _ => "invalid input syntax for type",
+    }
 }
 
 /// PostgreSQL does not say how many digits a text would have had room for.

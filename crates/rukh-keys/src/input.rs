@@ -29,6 +29,7 @@ impl DataType {
     /// | INTERVAL                 | `1 day 02:00`, `2 weeks ago`, `P1DT2H`                       |
     /// | arrays                   | `{1,NULL,"a b"}`, of one dimension                           |
     /// | JSON, JSONB              | JSON                                                         |
+    /// | enums                    | a label                                                     |
     /// | BINARY, VARBINARY        | `\x00ff`, or text with `\\` and `\ooo`                       |
     ///
     /// The SQL word NULL is text like any other.
@@ -50,6 +51,10 @@ impl DataType {
             }
             DataType::Uuid => Datum::Uuid(self.parse_uuid(text)?),
             DataType::Interval => Datum::Interval(self.parse_interval(text)?),
+            DataType::Enum(of) => match of.definition().code(text) {
+                Some(code) => return Ok(Datum::Int(i64::from(code))),
+                None => return Err(self.syntax(text)),
+            },
             // It is checked below.
             DataType::Json => Datum::Text(text.to_owned()),
             DataType::Array(element) => return Ok(Datum::Array(parse_array(**element, text)?)),

@@ -22,7 +22,10 @@ impl DataType {
         match datum {
             Datum::Null => Ok(()),
             Datum::Boolean(value) => out.write_str(if *value { "t" } else { "f" }),
-            Datum::Int(value) => write!(out, "{value}"),
+            Datum::Int(value) => match self.label(*value) {
+                Some(label) => out.write_str(label),
+                None => write!(out, "{value}"),
+            },
             Datum::Float(value) if *self == DataType::Real => out.write_str(&real_text(*value)),
             Datum::Float(value) => out.write_str(&double_text(*value)),
             Datum::Decimal(value) => write_decimal(*value, self.scale(), out),

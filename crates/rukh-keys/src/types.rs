@@ -3,11 +3,12 @@
 //! Bringing values into the form of a type is in `check`, reading and writing them as text in `input` and `output`.
 
 use crate::datum::Datum;
+use crate::enums::{EnumDefinition, EnumLabel, EnumType};
 use crate::error::ValueError;
 use crate::numeric::NUMERIC_HALF;
 use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -81,6 +82,8 @@ pub enum DataType {
     Jsonb,
     /// `type[]`: an array of one dimension of values of a type that is no array.
     Array(&'static DataType),
+    /// `CREATE TYPE … AS ENUM`: labels in an order of their own, as the codes of [`EnumDefinition`].
+    Enum(EnumType),
     /// `UUID`.
     Uuid,
     /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
@@ -128,13 +131,14 @@ impl DataType {
     /// Returns the type of arrays of this type; that of an array is itself, as in PostgreSQL.
     pub fn array(self) -> DataType {
         /// Types that some array has for its elements. Each is kept for good: there are few.
-        static ELEMENTS: Mutex<BTreeMap<String, &'static DataType>> = Mutex::new(BTreeMap::new());
+        static ELEMENTS: Mutex<Option<HashMap<DataType, &'static DataType>>> = Mutex::new(None);
         if let DataType::Array(_) = self {
             return self;
         }
         let mut elements = ELEMENTS.lock().unwrap_or_else(PoisonError::into_inner);
         let element = elements
-            .entry(self.to_string())
+            .get_or_insert_default()
+            .entry(self)
             .or_insert_with(|| Box::leak(Box::new(self)));
         DataType::Array(element)
     }
@@ -153,7 +157,7 @@ impl DataType {
         Some(match self {
             DataType::Boolean | DataType::TinyInt => 1,
             DataType::SmallInt => 2,
-            DataType::Integer | DataType::Real | DataType::Date => 4,
+            DataType::Integer | DataType::Real | DataType::Date | DataType::Enum(_) => 4,
             DataType::BigInt | DataType::Double => 8,
             DataType::Decimal { precision, .. } if *precision > DECIMAL_PRECISION_SHORT => 16,
             DataType::Decimal { .. } => 8,
@@ -164,6 +168,14 @@ impl DataType {
             DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
             DataType::Interval | DataType::Json | DataType::Jsonb | DataType::Array(_) => return None,
         })
+    }
+
+    /// Returns the label that an enum has for a code.
+    pub fn label(&self, code: i64) -> Option<&'static str> {
+        match self {
+            DataType::Enum(of) => of.definition().label(code),
+            _ => None,
+        }
     }
 
     /// Whether this is one of the four integer types.
@@ -192,7 +204,7 @@ impl DataType {
     }
 
     /// Whether each value but the greatest has a next one that is worth naming in a span, so that
-    /// `> x` may be written `>= successor(x)`: BOOLEAN, integers, DECIMAL, dates and times.
+    /// `> x` may be written `>= successor(x)`: BOOLEAN, integers, DECIMAL, dates, times and enums.
     pub fn is_discrete(&self) -> bool {
         self.min_max().is_some()
     }
@@ -209,6 +221,11 @@ impl DataType {
             DataType::Time { .. } => (Datum::Time(0), Datum::Time(DAY_MICROS)),
             DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
                 (Datum::Timestamp(TIMESTAMP_MIN), Datum::Timestamp(TIMESTAMP_MAX))
+            }
+            DataType::Enum(of) => {
+                let labels = &of.definition().labels;
+                let code = |label: &EnumLabel| Datum::Int(i64::from(label.code));
+                (code(labels.first()?), code(labels.last()?))
             }
             _ => {
                 let (min, max) = self.int_bounds()?;
@@ -242,6 +259,11 @@ impl DataType {
             (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, Datum::Timestamp(v)) => {
                 Datum::Timestamp(v.checked_add(i64::from(sign))?)
             }
+            (DataType::Enum(of), Datum::Int(code)) => {
+                let of = of.definition();
+                let next = of.position(*code)?.checked_add_signed(isize::from(sign))?;
+                Datum::Int(i64::from(of.labels.get(next)?.code))
+            }
             (_, Datum::Int(v)) if self.is_integer() => Datum::Int(v.checked_add(i64::from(sign))?),
             _ => return None,
         })
@@ -271,6 +293,7 @@ impl DataType {
             DataType::Varchar(None) => "text".to_owned(),
             DataType::Varchar(Some(limit)) => format!("character varying({limit})"),
             DataType::Varbinary(None) => "bytea".to_owned(),
+            DataType::Enum(of) => of.sql_name(),
             DataType::Array(element) => format!("{}[]", element.postgres_name()),
             other => other.to_string().to_lowercase(),
         }
@@ -328,6 +351,7 @@ impl fmt::Display for DataType {
             DataType::Array(element) => write!(f, "{element}[]"),
             DataType::Json => f.write_str("JSON"),
             DataType::Jsonb => f.write_str("JSONB"),
+            DataType::Enum(of) => f.write_str(&of.sql_name()),
             DataType::Uuid => f.write_str("UUID"),
             DataType::Char(length) => write!(f, "CHAR({length})"),
             DataType::Varchar(None) => f.write_str("VARCHAR"),
@@ -504,6 +528,7 @@ enum StoredType {
     Json,
     Jsonb,
     Array(Box<StoredType>),
+    Enum(EnumDefinition),
 }
 
 impl From<StoredType> for DataType {
@@ -524,6 +549,7 @@ impl From<StoredType> for DataType {
             StoredType::Uuid => DataType::Uuid,
             StoredType::Interval => DataType::Interval,
             StoredType::Array(element) => DataType::from(*element).array(),
+            StoredType::Enum(definition) => DataType::Enum(EnumType::of(definition)),
             StoredType::Json => DataType::Json,
             StoredType::Jsonb => DataType::Jsonb,
             StoredType::Char(length) => DataType::Char(length),
@@ -555,6 +581,7 @@ impl From<DataType> for StoredType {
             DataType::Uuid => StoredType::Uuid,
             DataType::Interval => StoredType::Interval,
             DataType::Array(element) => StoredType::Array(Box::new(StoredType::from(*element))),
+            DataType::Enum(of) => StoredType::Enum(of.definition().clone()),
             DataType::Json => StoredType::Json,
             DataType::Jsonb => StoredType::Jsonb,
             DataType::Char(length) => StoredType::Char(length),

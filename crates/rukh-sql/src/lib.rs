@@ -41,7 +41,10 @@ pub use rukh_error::{ErrorKind, SqlError, storage_error};
 pub use rukh_functions::forms::binary;
 pub use rukh_functions::forms::numerics::NAN as NUMERIC_NAN;
 pub use rukh_functions::scalars::parameters_of_array;
-pub use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};
+pub use rukh_functions::types::{
+    TYPE_KEY, array_of_enums, arrow_type, data_type_of, element_of_enums, is_enum_oid, oid_of,
+    taken_data_type,
+};
 pub use rukh_keys::{Interval, array_dimensions, array_elements, array_of_dimensions, array_text};
 pub use rukh_planner::Constant;
 pub use rukh_syntax::{Split, split_statements};

@@ -17,13 +17,14 @@ use std::fmt::Write;
 
 use rand::Rng;
 use rand::rngs::StdRng;
-use rukh::{Database, Value};
+use rukh::{DataType, Database, Datum, Value};
 use rukh_testkit::client::Client;
 use rukh_testkit::need;
 use rukh_testkit::place;
 use rukh_testkit::postgres::{self, PostgresDatabase, PostgresError};
 use rukh_testkit::random::{
-    Change, Constant, Query, RandomIndex, RandomTable, SEQUENCE, SmallCase, query, row_of_texts, values,
+    CREATE_MOOD, Change, Constant, Query, RandomIndex, RandomTable, SEQUENCE, SmallCase, query, row_of_texts,
+    values,
 };
 use rukh_testkit::seed::{Case, Cases, number};
 use rukh_testkit::table::Table;
@@ -134,11 +135,18 @@ impl<'a> World<'a> {
             history: String::new(),
         };
         world.reopen()?;
+        for statement in CREATE_MOOD {
+            world.define(statement)?;
+        }
         world.define(&world.table.create_sql())?;
         world.define(&format!("CREATE SEQUENCE {SEQUENCE}"))?;
         world.on_postgres(&format!("CREATE SEQUENCE IF NOT EXISTS {SEQUENCE}"))?;
         let heap = world.table.create_heap_sql();
         world.on_postgres("DROP TABLE IF EXISTS t")?;
+        world.on_postgres("DROP TYPE IF EXISTS mood")?;
+        for statement in CREATE_MOOD {
+            world.on_postgres(statement)?;
+        }
         world.on_postgres(&heap)?;
         Ok(world)
     }
@@ -469,7 +477,15 @@ fn ask(
         .map_err(|error| error.to_string())?;
     same("without unions", by_one_key, &expected, ordered)?;
     let (sql, constants) = query.with_parameters();
-    let parameters: Vec<Value> = constants.iter().map(|c| Value::new(c.datum(), c.ty)).collect();
+    // The labels of a database are its own: a client sends texts.
+    let value = |constant: &Constant| match constant.ty.element().unwrap_or(constant.ty) {
+        DataType::Enum(_) => {
+            let text = constant.ty.format_text(&constant.datum());
+            Value::new(Datum::Text(text), DataType::Varchar(None))
+        }
+        _ => Value::new(constant.datum(), constant.ty),
+    };
+    let parameters: Vec<Value> = constants.iter().map(value).collect();
     from_the_start(rukh, &sql).map_err(|error| error.to_string())?;
     same(
         "with parameters",

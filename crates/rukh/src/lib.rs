@@ -101,7 +101,10 @@ pub use rukh_sql::{
     shown_schema, split_statements,
 };
 pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
-pub use rukh_sql::{TYPE_KEY, arrow_type, data_type_of, oid_of, taken_data_type};
+pub use rukh_sql::{
+    TYPE_KEY, array_of_enums, arrow_type, data_type_of, element_of_enums, is_enum_oid, oid_of,
+    taken_data_type,
+};
 pub use rukh_sql::{array_dimensions, array_elements, array_of_dimensions, array_text};
 pub use rukh_sql::{arrow, binary, scram};
 pub use transaction::Transaction;

@@ -358,18 +358,7 @@ impl Repair {
 
 /// Notes an id that is greater than all that were given, of which the last may be among what was lost.
 fn give_no_id_again(store: &dyn KvStore, catalog: &Catalog) -> Result<(), EngineError> {
-    let tables = catalog.tables().map(|table| table.id.0);
-    let indexes = catalog.indexes().map(|(_, index)| index.id.0);
-    let sequences = catalog.sequences().map(|sequence| sequence.id.0);
-    let schemas = catalog.schemas().map(|schema| schema.id.0);
-    let views = catalog.views().map(|view| view.id.0);
-    let given = tables
-        .chain(indexes)
-        .chain(sequences)
-        .chain(schemas)
-        .chain(views)
-        .max();
-    let next = stored::next_id(store)?.max(given.map_or(1, |given| given.saturating_add(1)));
+    let next = stored::next_id(store)?.max(catalog.next_id());
     let mut batch = WriteBatch::new();
     stored::put_next_id(&mut batch, next);
     Ok(store.write(batch, Durability::Synced)?)

@@ -5,14 +5,16 @@
 use crate::forms::stored;
 use crate::state::shared::Engine;
 use crate::{EngineError, SequenceState};
-use rukh_catalog::{Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, View, ViewId};
+use rukh_catalog::{
+    Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, Type, TypeId, View, ViewId,
+};
 
 /// What becomes of definitions, all at once.
 #[derive(Clone, Debug, Default)]
 pub struct DefinitionChanges {
     /// Schemas as they are to be; those with the id 0 are new, and get one.
     pub schemas: Vec<Schema>,
-    /// Tables whose names, schemas, defaults, foreign keys or queries change; nothing else of them may.
+    /// Tables whose names, schemas, defaults, foreign keys, queries or labels change; nothing else of them may.
     pub tables: Vec<Table>,
     /// Views as they are to be; all are known.
     pub views: Vec<View>,
@@ -28,6 +30,10 @@ pub struct DefinitionChanges {
     pub dropped_sequences: Vec<SequenceId>,
     /// Schemas to drop.
     pub dropped_schemas: Vec<SchemaId>,
+    /// Types that are added, with an id of 0, or replaced. What is of a type that is replaced is to be among the other changes.
+    pub types: Vec<Type>,
+    /// Types that go.
+    pub dropped_types: Vec<TypeId>,
 }
 
 impl Engine {
@@ -46,6 +52,13 @@ impl Engine {
             }
             stored::put_schema(&mut changed.batch, &schema);
             changed.catalog = changed.catalog.with_schema(schema);
+        }
+        for mut ty in changes.types {
+            if ty.labels.id == 0 {
+                ty.labels.id = under_way.take_id();
+            }
+            stored::put_type(&mut changed.batch, &ty);
+            changed.catalog = changed.catalog.with_type(ty);
         }
         for table in changes.tables {
             under_way.lock_table(table.id)?;
@@ -86,6 +99,10 @@ impl Engine {
         }
         for id in changes.dropped_sequences {
             changed.remove_sequence(id);
+        }
+        for id in changes.dropped_types {
+            stored::delete_type(&mut changed.batch, id);
+            changed.catalog = changed.catalog.without_type(id);
         }
         for id in changes.dropped_schemas {
             stored::delete_schema(&mut changed.batch, id);

@@ -401,7 +401,9 @@ fn write_fixed(ty: &DataType, datum: &Datum, out: &mut [u8]) -> Result<(), Value
         (DataType::Boolean, Datum::Boolean(v)) => out[0] = u8::from(*v),
         (DataType::TinyInt, Datum::Int(v)) => put(out, narrow::<i8>(ty, *v)?.to_le_bytes()),
         (DataType::SmallInt, Datum::Int(v)) => put(out, narrow::<i16>(ty, *v)?.to_le_bytes()),
-        (DataType::Integer, Datum::Int(v)) => put(out, narrow::<i32>(ty, *v)?.to_le_bytes()),
+        (DataType::Integer | DataType::Enum(_), Datum::Int(v)) => {
+            put(out, narrow::<i32>(ty, *v)?.to_le_bytes())
+        }
         (DataType::BigInt, Datum::Int(v)) => put(out, v.to_le_bytes()),
         (DataType::Real, Datum::Float(v)) => put(out, single(*v)?.to_le_bytes()),
         (DataType::Double, Datum::Float(v)) => put(out, canonical(*v).to_le_bytes()),
@@ -487,6 +489,10 @@ fn read_bounded(ty: &DataType, bytes: &[u8]) -> Option<DatumRef<'static>> {
             };
             let limit = TENS.get(usize::from(*precision))?;
             (-limit < value && value < *limit).then_some(DatumRef::Decimal(value))
+        }
+        DataType::Enum(of) => {
+            let code = i64::from(i32::from_le_bytes(take(bytes)));
+            of.definition().label(code).map(|_| DatumRef::Int(code))
         }
         DataType::Date => {
             let days = i32::from_le_bytes(take(bytes));

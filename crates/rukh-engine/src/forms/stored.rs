@@ -6,9 +6,9 @@
 use crate::{EngineError, ImportNote, SequenceState};
 use rukh_catalog::{
     Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Index, IndexState, Role, RoleId, Schema, SchemaId,
-    Sequence, SequenceId, StoredCatalog, Table, TableId, View, ViewId, decode_format, decode_object,
-    decode_table, encode_format, encode_object, encode_table, import_key, role_key, schema_key, sequence_key,
-    sequence_state_key, table_key, view_key,
+    Sequence, SequenceId, StoredCatalog, Table, TableId, Type, TypeId, View, ViewId, decode_format,
+    decode_object, decode_table, encode_format, encode_object, encode_table, import_key, role_key,
+    schema_key, sequence_key, sequence_state_key, table_key, type_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -107,6 +107,16 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
         catalog = catalog.with_role(decode_object(key, value)?);
         Ok(())
     })?;
+    all(StoredCatalog::TYPE_PREFIX, &mut |key, value| {
+        let ty: Type = decode_object(key, value)?;
+        if !ty.labels.is_ordered() {
+            let key = String::from_utf8_lossy(key).into_owned();
+            let message = "the labels of an enum are not in the order of their codes".to_string();
+            return Err(CatalogError::Corrupted { key, message }.into());
+        }
+        catalog = catalog.with_type(ty);
+        Ok(())
+    })?;
     all(StoredCatalog::SCHEMA_PREFIX, &mut |key, value| {
         catalog = catalog.with_schema(decode_object(key, value)?);
         Ok(())
@@ -203,6 +213,16 @@ pub(crate) fn delete_role(batch: &mut WriteBatch, id: RoleId) {
 /// Writes the definition of a schema.
 pub(crate) fn put_schema(batch: &mut WriteBatch, schema: &Schema) {
     batch.put(CATALOG, &schema_key(schema.id), &encode_object(schema));
+}
+
+/// Writes the definition of a type.
+pub(crate) fn put_type(batch: &mut WriteBatch, ty: &Type) {
+    batch.put(CATALOG, &type_key(ty.id()), &encode_object(ty));
+}
+
+/// Removes a type.
+pub(crate) fn delete_type(batch: &mut WriteBatch, id: TypeId) {
+    batch.delete(CATALOG, &type_key(id));
 }
 
 /// Removes a schema.

@@ -4,11 +4,12 @@
 //! by an assignment and from text explicitly, by its input and output.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_error::SqlError;
-use rukh_keys::DataType;
+use rukh_keys::{DataType, EnumType};
 
 use crate::types::{are_uuids, data_type_of};
 
@@ -64,11 +65,13 @@ pub enum Kind {
     Char,
     /// BINARY and VARBINARY.
     Bytes,
+    /// An enum.
+    Enum(EnumType),
     /// An array of values of a kind, of any number of dimensions.
     Array(&'static Kind),
 }
 
-/// All kinds but arrays.
+/// All kinds but arrays and enums.
 static SCALARS: [Kind; 19] = [
     Kind::Boolean,
     Kind::SmallInt,
@@ -92,17 +95,26 @@ static SCALARS: [Kind; 19] = [
 ];
 
 impl Kind {
-    /// Returns all kinds but arrays.
+    /// Returns all kinds but arrays and enums.
     pub fn scalars() -> &'static [Kind] {
         &SCALARS
     }
 
     /// Returns the kind of arrays of this kind; arrays of arrays are arrays of more dimensions.
     pub fn array(self) -> Kind {
-        match SCALARS.iter().find(|kind| **kind == self) {
-            Some(element) => Kind::Array(element),
-            None => self,
+        /// Those of enums. Each is kept for good: there are as many as changes of enums.
+        static ENUMS: Mutex<Vec<&'static Kind>> = Mutex::new(Vec::new());
+        if let Some(element) = SCALARS.iter().find(|kind| **kind == self) {
+            return Kind::Array(element);
         }
+        let Kind::Enum(_) = self else { return self };
+        let mut enums = ENUMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = enums.iter().find(|kind| ***kind == self).copied();
+        Kind::Array(known.unwrap_or_else(|| {
+            let element: &'static Kind = Box::leak(Box::new(self));
+            enums.push(element);
+            element
+        }))
     }
 
     /// Whether values are texts.
@@ -126,6 +138,7 @@ impl Kind {
             DataType::TimestampTz { .. } => Kind::TimestampTz,
             DataType::Interval => Kind::Interval,
             DataType::Array(element) => Kind::of(*element).array(),
+            DataType::Enum(of) => Kind::Enum(of),
             DataType::Json => Kind::Json,
             DataType::Jsonb => Kind::Jsonb,
             DataType::Uuid => Kind::Uuid,
@@ -172,6 +185,7 @@ impl Kind {
             Kind::Varchar => "varchar",
             Kind::Char => "bpchar",
             Kind::Bytes => "bytea",
+            Kind::Enum(of) => &of.definition().name,
             Kind::Array(element) => element.short_name(),
         }
     }
@@ -208,6 +222,7 @@ impl fmt::Display for Kind {
             Kind::Varchar => "character varying",
             Kind::Char => "character",
             Kind::Bytes => "bytea",
+            Kind::Enum(of) => return f.write_str(&of.sql_name()),
             Kind::Array(element) => return write!(f, "{element}[]"),
         })
     }

@@ -48,7 +48,7 @@ fn category(kind: Kind) -> Category {
         Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Array(_) => Category::Array,
-        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb => Category::Other(kind),
+        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb | Kind::Enum(_) => Category::Other(kind),
     }
 }
 
@@ -99,7 +99,8 @@ impl Solution {
             match parameter {
                 Parameter::Is(_) => {}
                 Parameter::NonArray if is_array => return None,
-                Parameter::Element | Parameter::NonArray | Parameter::Array => {
+                Parameter::Enum if !matches!(kind, Kind::Enum(_)) => return None,
+                Parameter::Element | Parameter::NonArray | Parameter::Enum | Parameter::Array => {
                     let kind = match parameter {
                         Parameter::Array => of_array(kind)?,
                         _ => kind,
@@ -139,7 +140,7 @@ impl Solution {
         let compatible = || self.compatible.unwrap_or(Kind::Text);
         match parameter {
             Parameter::Is(kind) => Some(kind),
-            Parameter::Element | Parameter::NonArray => self.element,
+            Parameter::Element | Parameter::NonArray | Parameter::Enum => self.element,
             Parameter::Array => self.element.map(Kind::array),
             Parameter::Compatible => Some(compatible()),
             Parameter::CompatibleArray => Some(compatible().array()),

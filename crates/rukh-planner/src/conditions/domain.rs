@@ -69,6 +69,9 @@ impl Place {
 pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
     match (ty, constant) {
         (DataType::Boolean, Value::Boolean(value)) => Some(exact(ty, i128::from(*value))),
+        (DataType::Enum(of), Value::Enum(code, other)) if of == *other => {
+            Some(exact(ty, ordinal(ty, &Datum::Int(*code))?))
+        }
         (DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }, _) => {
             place_instant(ty, constant)
         }
@@ -135,7 +138,10 @@ const DOUBLE_NAN: u64 = 0x7ff8_0000_0000_0000;
 pub(crate) fn ordinal(ty: DataType, datum: &Datum) -> Option<i128> {
     Some(match datum {
         Datum::Boolean(value) => i128::from(*value),
-        Datum::Int(value) => i128::from(*value),
+        Datum::Int(value) => match ty {
+            DataType::Enum(of) => of.definition().position(*value)? as i128,
+            _ => i128::from(*value),
+        },
         Datum::Decimal(value) => *value,
         Datum::Date(days) => i128::from(*days),
         Datum::Time(micros) => i128::from(*micros) / time_unit(ty),
@@ -166,6 +172,11 @@ fn float_ordinal(negative: bool, bits: impl Fn() -> i128, nan: Option<i128>) -> 
 pub(crate) fn from_ordinal(ty: DataType, ordinal: i128) -> Datum {
     match ty {
         DataType::Boolean => Datum::Boolean(ordinal != 0),
+        DataType::Enum(of) => {
+            let at = usize::try_from(ordinal).ok();
+            let label = at.and_then(|at| of.definition().labels.get(at));
+            label.map_or(Datum::Null, |label| Datum::Int(i64::from(label.code)))
+        }
         DataType::Decimal { .. } => Datum::Decimal(ordinal),
         DataType::Date => Datum::Date(ordinal as i32),
         DataType::Time { .. } => Datum::Time((ordinal * time_unit(ty)) as i64),

@@ -456,6 +456,7 @@ fn hash_of<'a>(value: &Value<'_>, bytes: u8) -> Option<Value<'a>> {
         Value::Time(micros) => Datum::Time(*micros),
         Value::Timestamp(micros) => Datum::Timestamp(i64::try_from(*micros).ok()?),
         Value::Uuid(bytes) => Datum::Uuid(*bytes),
+        Value::Enum(code, _) => Datum::Int(*code),
         Value::Text(text) => Datum::Text(text.to_string()),
         Value::Bytes(bytes) => Datum::Bytes(bytes.to_vec()),
         Value::Array(form, _) => Datum::Array(form.to_vec()),

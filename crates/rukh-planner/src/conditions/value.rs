@@ -17,7 +17,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericParts, decimal_to_double};
+use rukh_keys::{
+    DAY_MICROS, DataType, Datum, EnumType, NUMERIC_HALF, NUMERIC_NAN, NumericParts, decimal_to_double,
+};
 
 /// A value with all that its type says about it.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub(crate) enum Value<'a> {
     /// Microseconds since 1970, of any size.
     Timestamp(i128),
     Uuid([u8; 16]),
+    /// The code of a label.
+    Enum(i64, EnumType),
     Text(Cow<'a, str>),
     Bytes(Cow<'a, [u8]>),
     /// The form of an array, and the type of its elements; of a text type without its length.
@@ -61,6 +65,7 @@ impl<'a> Value<'a> {
                 Value::Timestamp(i128::from(*micros))
             }
             (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
+            (Datum::Int(code), DataType::Enum(of)) => Value::Enum(*code, of),
             (Datum::Text(text), ty) if ty.is_text() => Value::Text(Cow::Borrowed(text)),
             (Datum::Bytes(bytes), ty) if ty.is_bytes() => Value::Bytes(Cow::Borrowed(bytes)),
             (Datum::Array(form), DataType::Array(element)) => {
@@ -84,6 +89,7 @@ impl<'a> Value<'a> {
             Value::Time(micros) => Value::Time(micros),
             Value::Timestamp(micros) => Value::Timestamp(micros),
             Value::Uuid(bytes) => Value::Uuid(bytes),
+            Value::Enum(code, of) => Value::Enum(code, of),
             Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
             Value::Array(form, element) => Value::Array(Cow::Owned(form.into_owned()), element),
@@ -155,6 +161,7 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Date(_) | Timestamp(_), Date(_) | Timestamp(_)) => left.as_timestamp()?.cmp(&right.as_timestamp()?),
         (Time(a), Time(b)) => a.cmp(b),
         (Uuid(a), Uuid(b)) => a.cmp(b),
+        (Enum(a, of), Enum(b, other)) if of == other => a.cmp(b),
         (Text(a), Text(b)) => a.cmp(b),
         (Bytes(a), Bytes(b)) => a.cmp(b),
         (Array(a, of), Array(b, other)) if of == other => a.cmp(b),

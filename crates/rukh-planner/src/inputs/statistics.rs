@@ -179,6 +179,7 @@ fn zero(ty: DataType) -> Datum {
     match ty {
         DataType::Boolean => Datum::Boolean(false),
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt => Datum::Int(0),
+        DataType::Enum(_) => Datum::Int(0),
         DataType::Real | DataType::Double => Datum::Float(0.0),
         DataType::Decimal { .. } => Datum::Decimal(0),
         DataType::Numeric { .. } => Datum::Numeric(NumericParts::default().to_form()),

@@ -1,11 +1,11 @@
 //! Small domains of adversarial values: ends of types and just outside, NULL's neighbours, prefixes.
 
-use rukh_keys::{DAY_MICROS, DataType, Datum};
+use rukh_keys::{DAY_MICROS, DataType, Datum, EnumDefinition, EnumType};
 use rukh_planner::Constant;
 
 use crate::choices::Choices;
 
-pub const TYPES: &[DataType] = &[
+const TYPES: &[DataType] = &[
     DataType::Integer,
     DataType::Boolean,
     DataType::TinyInt,
@@ -43,6 +43,17 @@ pub const TYPES: &[DataType] = &[
     DataType::Array(&DataType::Integer),
     DataType::Array(&DataType::Varchar(None)),
 ];
+
+/// All of them, and an enum.
+pub fn types() -> Vec<DataType> {
+    let labels = ["sad", "ok", "it's fine", "happy"].map(String::from);
+    let mood = EnumDefinition::new(1, "public", "mood", &labels);
+    TYPES
+        .iter()
+        .copied()
+        .chain([DataType::Enum(EnumType::of(mood))])
+        .collect()
+}
 
 /// Values of a type, in the form it stores, that keys have room for.
 pub fn values(ty: DataType) -> Vec<Datum> {
@@ -121,6 +132,10 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
         DataType::Uuid => [0_u128, 1, 256, u128::MAX, u128::MAX - 1]
             .map(|v| Datum::Uuid(v.to_be_bytes()))
             .to_vec(),
+        DataType::Enum(of) => {
+            let codes = of.definition().labels.iter().map(|label| i64::from(label.code));
+            ints(&codes.collect::<Vec<_>>())
+        }
         // No condition on them is planned.
         DataType::Interval | DataType::Json | DataType::Jsonb => Vec::new(),
         DataType::Array(element) => arrays(ty, element.is_text()),
@@ -285,8 +300,8 @@ pub fn comparable_types(ty: DataType) -> Vec<DataType> {
             DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
         )
     };
-    TYPES
-        .iter()
+    types()
+        .into_iter()
         .filter(|other| {
             // Which NUMERICs are equal to a float as floats is left to the filter.
             let by_filter = matches!(ty, DataType::Numeric { .. }) && other.is_float();
@@ -294,8 +309,7 @@ pub fn comparable_types(ty: DataType) -> Vec<DataType> {
                 || (instants(&ty) && instants(other))
                 || (ty.is_text() && other.is_text())
                 || (ty.is_bytes() && other.is_bytes())
-                || **other == ty
+                || *other == ty
         })
-        .copied()
         .collect()
 }

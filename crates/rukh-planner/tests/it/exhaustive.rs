@@ -7,7 +7,7 @@ use rukh_catalog::{
 use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_planner::{CompareOp, Constant, Operand, Predicate, Source, access_path, explain_text};
 
-use crate::domains::{TYPES, comparable_types, values};
+use crate::domains::{comparable_types, types, values};
 use crate::worlds::World;
 
 const OPS: [CompareOp; 6] = [
@@ -115,9 +115,9 @@ fn check(indexed: &Indexed, predicate: Predicate, tight: bool) {
 }
 
 fn worlds() -> impl Iterator<Item = (DataType, Indexed)> {
-    TYPES
-        .iter()
-        .flat_map(|ty| [false, true].map(|nullable| (*ty, Indexed::new(world(*ty, nullable)))))
+    types()
+        .into_iter()
+        .flat_map(|ty| [false, true].map(|nullable| (ty, Indexed::new(world(ty, nullable)))))
 }
 
 fn a() -> Operand {

@@ -10,7 +10,7 @@ use rukh_keys::{DataType, Datum, SortOrder, ValueError, hash_datum};
 use rukh_planner::{IndexExpression, Predicate, Query, Source, TermId, TermKind, evaluate};
 
 use crate::choices::Choices;
-use crate::domains::{TYPES, values};
+use crate::domains::{types, values};
 use crate::predicates::leaf;
 
 /// A row: one datum per column.
@@ -244,7 +244,7 @@ fn with_key(draft: TableDraft, primary_key: Vec<KeyElement>) -> TableDraft {
 fn random_type(choices: &mut Choices) -> DataType {
     match choices.below(5) {
         0..=2 => DataType::Integer,
-        _ => *choices.pick(TYPES),
+        _ => *choices.pick(&types()),
     }
 }
 

@@ -9,7 +9,7 @@
 //! | 4, n  | of each element: its length, -1 for NULL; itself |
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, array_dimensions, array_of_dimensions};
+use rukh::{DataType, Datum, array_dimensions, array_of_dimensions, is_enum_oid};
 
 use crate::protocol::input::binary_datum;
 use crate::protocol::output::{Format, write_value};
@@ -87,6 +87,7 @@ fn element_type(oid: u32) -> Option<DataType> {
     match oid {
         // Decimals of any precision.
         1700 => Some(DataType::NUMERIC),
+        own if is_enum_oid(own) => Some(DataType::Varchar(None)),
         oid => type_of(oid).ok().flatten(),
     }
 }

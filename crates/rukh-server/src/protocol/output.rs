@@ -81,7 +81,7 @@ pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
     match datum {
         Datum::Text(text) => out.put_slice(text.as_bytes()),
         Datum::Boolean(value) => out.put_u8(if *value { b't' } else { b'f' }),
-        Datum::Int(value) => {
+        Datum::Int(value) if ty.is_integer() => {
             // A buffer in memory takes what it is given.
             let _ = write!(out, "{value}");
         }

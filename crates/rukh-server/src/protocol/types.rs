@@ -1,6 +1,6 @@
 //! Rukh's types as PostgreSQL's: the number, size and modifier that clients know them by.
 
-use rukh::{ColumnInfo, DataType, oid_of};
+use rukh::{ColumnInfo, DataType, array_of_enums, element_of_enums, is_enum_oid, oid_of};
 
 /// The number of a type that a client has not said.
 pub(crate) const UNSPECIFIED: u32 = 0;
@@ -60,13 +60,15 @@ const ARRAYS: &[(u32, u32)] = &[
 /// Returns the type of the elements of an array.
 pub(crate) fn element_of(array: u32) -> Option<u32> {
     let found = ARRAYS.iter().find(|(_, of)| *of == array);
-    found.map(|(element, _)| *element)
+    found
+        .map(|(element, _)| *element)
+        .or_else(|| element_of_enums(array))
 }
 
 /// Returns the type of arrays of a type.
 pub(crate) fn array_of(element: u32) -> Option<u32> {
     let found = ARRAYS.iter().find(|(of, _)| *of == element);
-    found.map(|(_, array)| *array)
+    found.map(|(_, array)| *array).or_else(|| array_of_enums(element))
 }
 
 /// Returns the bytes of a value, or -1 where they vary.
@@ -137,6 +139,8 @@ pub(crate) fn type_of(oid: u32) -> Result<Option<DataType>, u32> {
         // "char", name, text, bpchar, varchar
         18 | 19 | 25 | 1042 | 1043 => DataType::Varchar(None),
         17 => DataType::Varbinary(None),
+        // A label comes as its text, and is read in the type that the statement asks for.
+        own if is_enum_oid(own) => return Ok(None),
         // An array comes as its text.
         array if element_of(array).is_some() => DataType::Varchar(None),
         other => return Err(other),

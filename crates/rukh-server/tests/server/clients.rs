@@ -327,6 +327,9 @@ const OF_A_DUMP: &[&str] = &[
     "SELECT nextval('public.tickets')",
     "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' ORDER BY 1",
     "SELECT * FROM sequels ORDER BY 1",
+    "SELECT * FROM shop.orders WHERE state > 'new' ORDER BY state",
+    "SELECT enum_range(NULL::shop.state), obj_description('shop.state'::regtype)",
+    "INSERT INTO shop.orders (order_id) VALUES (5) RETURNING state",
 ];
 
 #[test]
@@ -365,7 +368,7 @@ fn a_dump_of_postgres_loads() {
             let shown = psql(&of_rukh, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
             assert_eq!(shown, expected, "{sql}");
         }
-        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, films, rentals, log, sequels; DROP SEQUENCE tickets; DROP SCHEMA shop";
+        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, shop.orders, films, rentals, log, sequels; DROP TYPE shop.state; DROP SEQUENCE tickets; DROP SCHEMA shop";
         psql(&of_rukh, &["-c", dropped]).unwrap_or_else(|error| panic!("{error}"));
     }
     server.stop();

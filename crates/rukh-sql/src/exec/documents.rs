@@ -1,20 +1,24 @@
-//! Documents as they are shown: in Arrow JSON and JSONB are texts to clients and in files, with their type in the field's metadata.
+//! Documents and labels as they are shown: in Arrow JSON, JSONB and enums are texts to clients and in files, with their type in the field's
+//! metadata.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray,
 };
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{
+    DataType as ArrowType, Field, FieldRef, Schema, SchemaRef, TimestampSecondType,
+};
 use datafusion::error::DataFusionError;
 use rukh_error::SqlError;
-use rukh_functions::types::{TYPE_KEY, data_type_of_arrow};
+use rukh_functions::types::{TYPE_KEY, data_type_of_arrow, enum_of};
 use rukh_keys::Jsonb;
 
 /// Returns the type that values of an Arrow type are shown in; `None` where they are shown as they are.
 fn shown_type(ty: &ArrowType) -> Option<ArrowType> {
     match ty {
         ArrowType::LargeUtf8 | ArrowType::LargeBinary => Some(ArrowType::Utf8),
+        ty if enum_of(ty).is_some() => Some(ArrowType::Utf8),
         ArrowType::List(of) => Some(ArrowType::List(shown_field(of)?)),
         _ => None,
     }
@@ -33,7 +37,7 @@ fn shown_field(field: &FieldRef) -> Option<FieldRef> {
     Some(Arc::new(shown.with_metadata(metadata)))
 }
 
-/// Returns the schema that documents are shown in.
+/// Returns the schema that documents and labels are shown in.
 pub fn shown_schema(schema: &SchemaRef) -> SchemaRef {
     if schema
         .fields()
@@ -50,7 +54,7 @@ pub fn shown_schema(schema: &SchemaRef) -> SchemaRef {
     ))
 }
 
-/// Returns a batch with its documents as texts.
+/// Returns a batch with its documents and labels as texts.
 pub(crate) fn shown(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, SqlError> {
     let columns = batch.columns().iter().map(shown_array);
     let columns = columns.collect::<Result<Vec<ArrayRef>, SqlError>>()?;
@@ -78,6 +82,13 @@ fn shown_array(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
                 Arc::new(ListArray::try_new(field, offsets, values, nulls).map_err(DataFusionError::from)?)
             }
         },
-        _ => array.clone(),
+        ty => match enum_of(ty) {
+            None => array.clone(),
+            Some(of) => {
+                let codes = array.as_primitive::<TimestampSecondType>().iter();
+                let labels = codes.map(|code| code.and_then(|code| of.definition().label(code)));
+                Arc::new(labels.collect::<StringArray>())
+            }
+        },
     })
 }

@@ -17,7 +17,7 @@ use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, Float32Array,
     Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
     LargeStringArray, RecordBatch, RecordBatchOptions, StringArray, StringBuilder, Time64MicrosecondArray,
-    TimestampMicrosecondArray,
+    TimestampMicrosecondArray, TimestampSecondArray,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -82,6 +82,9 @@ pub(crate) fn int_array(ty: &DataType, values: Vec<i64>, nulls: Option<NullBuffe
         DataType::Time { .. } => Arc::new(Time64MicrosecondArray::new(values.into(), nulls)),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             Arc::new(TimestampMicrosecondArray::new(values.into(), nulls).with_data_type(arrow_type(ty)))
+        }
+        DataType::Enum(_) => {
+            Arc::new(TimestampSecondArray::new(values.into(), nulls).with_data_type(arrow_type(ty)))
         }
         _ => Arc::new(Int64Array::new(values.into(), nulls)),
     }

@@ -329,7 +329,10 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("domain_schema", no_text()),
         ("domain_name", no_text()),
         ("udt_catalog", same(DATABASE, rows.len())),
-        ("udt_schema", same("pg_catalog", rows.len())),
+        (
+            "udt_schema",
+            texts(types().map(|ty| Some(type_schema(ty).to_string()))),
+        ),
         (
             "udt_name",
             texts(types().map(|ty| Some(pg_catalog::type_name(ty)))),
@@ -396,6 +399,7 @@ fn radix(ty: &DataType) -> Option<i64> {
 pub(crate) fn type_name(ty: &DataType) -> String {
     let name = match ty {
         DataType::Array(_) => "ARRAY".to_string(),
+        DataType::Enum(_) => "USER-DEFINED".to_string(),
         DataType::Varchar(_) => "character varying".to_string(),
         DataType::Timestamp { .. } => "timestamp without time zone".to_string(),
         DataType::TimestampTz { .. } => "timestamp with time zone".to_string(),
@@ -405,6 +409,14 @@ pub(crate) fn type_name(ty: &DataType) -> String {
     match name.split_once('(') {
         Some((before, _)) => before.to_string(),
         None => name,
+    }
+}
+
+/// Returns the schema of a type, of an array that of its elements.
+fn type_schema(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Enum(of) | DataType::Array(DataType::Enum(of)) => &of.definition().schema,
+        _ => "pg_catalog",
     }
 }
 

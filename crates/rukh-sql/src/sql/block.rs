@@ -21,7 +21,7 @@ use rukh_engine::{
 };
 use rukh_syntax::{
     CopyDirection, Discarded, IndexAction, Isolation, KeptStatement, LockStatement, Name, ObjectName,
-    Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement,
+    Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement, TypeStatement,
 };
 
 use crate::exec::held::{Block, NamedSavepoint, Prepared, TransactionStatus};
@@ -705,6 +705,7 @@ fn defines(statement: &Statement) -> bool {
         | Statement::Truncate { .. }
         | Statement::Role(_)
         | Statement::Schema(_)
+        | Statement::Type(_)
         | Statement::SetSchema { .. }
         | Statement::Rename { .. } => true,
         _ => false,
@@ -779,7 +780,13 @@ fn command(statement: &Statement) -> &'static str {
         },
         Statement::Kept(_) => "DISCARD ALL",
         Statement::AlterSequence(_) => "ALTER SEQUENCE",
+        Statement::Type(statement) => match statement.as_ref() {
+            TypeStatement::CreateEnum { .. } => "CREATE TYPE",
+            TypeStatement::Drop { .. } => "DROP TYPE",
+            _ => "ALTER TYPE",
+        },
         Statement::SetSchema { kind, .. } | Statement::Rename { kind, .. } => match kind {
+            Ownable::Type => "ALTER TYPE",
             Ownable::View => "ALTER VIEW",
             Ownable::Sequence => "ALTER SEQUENCE",
             _ => "ALTER TABLE",

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use rukh_keys::{DataType, Datum};
 use rukh_planner::Constant;
 
+use crate::bind::names::type_names;
 use crate::bind::spelling::parsing::parse_expression;
 use crate::exec::held::{
     Cursor, Description, Fetch, Hold, Kept, KeptCursor, KeptPrepared, Made, Prepared, ScrolledFetch,
@@ -147,7 +148,9 @@ impl Session {
                 true => &DataType::Varchar(None),
                 false => ty,
             };
-            let cast = parse_expression(&format!("CAST(({}) AS {ty})", argument.expr))?;
+            let text = type_names::stored_text(&argument.expr);
+            let mut cast = parse_expression(&format!("CAST(({text}) AS {ty})"))?;
+            type_names::resolve(&mut cast, &type_names::in_catalog(&snapshot.catalog));
             let value = self.evaluate(&snapshot, None, &cast, &[]);
             let value = value.map_err(|error| error.at(argument.position))?;
             let mut datums = datums_from_array(&value.to_array()?, ty)?.into_iter();

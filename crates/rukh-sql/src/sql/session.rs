@@ -21,6 +21,7 @@ use rukh_syntax::sqlparser::ast;
 use rukh_syntax::{OnCommit, Statement};
 
 use crate::bind::names::qualify::{makes_temporary, qualify};
+use crate::bind::names::type_names::names_types;
 use crate::bind::passes::{self, PassWatch};
 use crate::bind::spelling::array_parameters::array_parameters;
 use crate::bind::spelling::parsing::parse;
@@ -435,7 +436,13 @@ impl Session {
     pub(crate) fn qualified(&self, statement: &Statement) -> Result<Option<Statement>, SqlError> {
         let (path, user) = (&self.settings.search_path, self.path_user());
         let temporary = &self.settings.temporary_schema;
-        if path.is_public(&self.engine().catalog(), user, temporary) && !makes_temporary(statement) {
+        let names_a_type = || match statement {
+            Statement::Query(query) => names_types(query),
+            _ => true,
+        };
+        let catalog = self.engine().catalog();
+        let is_plain = path.is_public(&catalog, user, temporary) && !makes_temporary(statement);
+        if is_plain && (catalog.types().next().is_none() || !names_a_type()) {
             return Ok(None);
         }
         let catalog = self.catalog();

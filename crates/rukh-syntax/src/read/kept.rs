@@ -13,11 +13,11 @@
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
-use super::definitions::data_type::data_type;
+use super::definitions::data_type::type_name;
 use super::reader::Reader;
 use super::utility;
 use crate::StatementError;
-use crate::tree::{Discarded, Expression, FetchedRows, KeptStatement, Name, Statement};
+use crate::tree::{Discarded, Expression, FetchedRows, KeptStatement, Name, Statement, TypeName};
 
 /// Whether the next statement is one of these.
 pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
@@ -86,7 +86,13 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
                 None
             }
             other if other.to_string().eq_ignore_ascii_case("unknown") => None,
-            other => Some(data_type(other).map_err(|error| error.at(*position))?),
+            other => match type_name(other, *position)? {
+                TypeName::Known(ty) => Some(ty),
+                TypeName::Named { .. } => {
+                    casts.push((number, other.to_string()));
+                    None
+                }
+            },
         });
     }
     reader.expect(&["as"])?;

@@ -10,6 +10,7 @@ use super::definitions::create_table;
 use super::definitions::role;
 use super::definitions::schema;
 use super::definitions::sequence;
+use super::definitions::types;
 use super::kept;
 use super::lock;
 use super::merge;
@@ -48,6 +49,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
         "merge" => merge::merge(reader, None),
         "create" => create(reader),
         "alter" if reader.peeks(&["alter", "schema"]) => schema::alter_schema(reader),
+        "alter" if reader.peeks(&["alter", "type"]) => types::alter_type(reader),
         "alter" => alter::alter(reader),
         "reindex" => alter::reindex(reader),
         "refresh" => refresh(reader),
@@ -98,6 +100,7 @@ pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementErro
         () if reader.peeks_at(what, "view") => create_view(reader),
         () if reader.peeks_at(what, "sequence") && at == 1 => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
+        () if reader.peeks(&["create", "type"]) => types::create_type(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -140,7 +143,6 @@ const OBJECTS: &[&str] = &[
     "text",
     "transform",
     "trigger",
-    "type",
     "unlogged",
 ];
 
@@ -170,6 +172,9 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     }
     if reader.peeks(&["drop", "schema"]) {
         return schema::drop_schema(reader);
+    }
+    if reader.peeks(&["drop", "type"]) {
+        return types::drop_type(reader);
     }
     let materialized = reader.peeks(&["drop", "materialized", "view"]);
     if reader.accept(&["drop", "view"]) || reader.accept(&["drop", "materialized", "view"]) {
@@ -226,11 +231,15 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
         CommentTarget::Sequence(reader.object_name()?)
     } else if reader.accept(&["schema"]) {
         CommentTarget::Schema(reader.name()?)
+    } else if reader.accept(&["type"]) {
+        CommentTarget::Type(reader.object_name()?)
     } else if reader.accept(&["column"]) {
         let (table, column) = reader.column_of_table()?;
         CommentTarget::Column { table, column }
     } else {
-        return Err(reader.unsupported("COMMENT ON takes a table, column, index, view, sequence or schema"));
+        return Err(
+            reader.unsupported("COMMENT ON takes a table, column, index, view, sequence, type or schema")
+        );
     };
     reader.expect(&["is"])?;
     let text = match reader.accept(&["null"]) {

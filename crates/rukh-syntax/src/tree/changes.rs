@@ -1,9 +1,8 @@
 //! ALTER TABLE and ALTER INDEX.
 
 use rukh_catalog::ForeignTiming;
-use rukh_keys::DataType;
 
-use super::names::{Expression, Name, ObjectName};
+use super::names::{Expression, Name, ObjectName, TypeName};
 use super::objects::AlterSequenceStatement;
 use super::tables::{
     CheckDefinition, ColumnDefinition, ForeignKeyDefinition, IdentityDefinition, IdentityKind,
@@ -155,7 +154,7 @@ pub enum AlterAction {
         /// The column.
         column: Name,
         /// Its new type.
-        ty: DataType,
+        ty: TypeName,
         /// USING: what the new value is computed from.
         using: Option<Expression>,
     },

@@ -15,7 +15,7 @@ pub use copy::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForcedColumns,
     GivenColumns, RejectOptions,
 };
-pub use names::{CommentTarget, Expression, Name, ObjectName, folded};
+pub use names::{CommentTarget, Expression, Name, ObjectName, TypeName, folded, undefined_type};
 pub use objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, Restart, SequenceOptions};
 pub use roles::{GrantObjects, RoleOptions, RoleStatement, Secret};
 pub use rows::{
@@ -23,8 +23,8 @@ pub use rows::{
     UpdateStatement,
 };
 pub use statement::{
-    Discarded, ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement, ShowStatement,
-    Statement, VacuumStatement, WritesStatement,
+    AddedPlace, Discarded, ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement,
+    ShowStatement, Statement, TypeStatement, VacuumStatement, WritesStatement,
 };
 pub use tables::{
     CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,

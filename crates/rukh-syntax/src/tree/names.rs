@@ -1,9 +1,12 @@
 //! Names and expressions as statements have them, with their places.
 
+use std::fmt;
+
+use rukh_keys::DataType;
 use sqlparser::ast::{self, Expr};
 
 use crate::StatementError;
-use crate::text::place_of;
+use crate::text::{place_of, quoted};
 
 /// A table or index as named in a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,58 @@ impl ObjectName {
             position: position.unwrap_or(1),
         })
     }
+}
+
+/// A type as named in a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TypeName {
+    /// One that every database has, or that was found among the definitions.
+    Known(DataType),
+    /// One that only the definitions know.
+    Named {
+        /// The type, or that of the elements.
+        name: ObjectName,
+        /// Whether arrays of it are meant.
+        array: bool,
+    },
+}
+
+impl TypeName {
+    /// Returns the type; fails with 42704 on one that was not found.
+    pub fn known(&self) -> Result<DataType, StatementError> {
+        match self {
+            TypeName::Known(ty) => Ok(*ty),
+            TypeName::Named { name, array } => Err(undefined_type(name, *array)),
+        }
+    }
+}
+
+/// As SQL.
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TypeName::Known(ty) => write!(f, "{ty}"),
+            TypeName::Named { name, array } => {
+                let schema = name.schema.as_ref().map(|schema| format!("{}.", quoted(schema)));
+                let brackets = if *array { "[]" } else { "" };
+                write!(
+                    f,
+                    "{}{}{brackets}",
+                    schema.unwrap_or_default(),
+                    quoted(&name.name)
+                )
+            }
+        }
+    }
+}
+
+/// Makes the error for a type that is not there.
+pub fn undefined_type(name: &ObjectName, array: bool) -> StatementError {
+    let schema = name.schema.as_deref().filter(|schema| !schema.is_empty());
+    let schema = schema.map(|schema| format!("{schema}.")).unwrap_or_default();
+    let brackets = if array { "[]" } else { "" };
+    let message = format!("type \"{schema}{}{brackets}\" does not exist", name.name);
+    StatementError::statement("42704", message).at(name.position)
 }
 
 /// A column, family or option as named in a statement.
@@ -93,4 +148,6 @@ pub enum CommentTarget {
     Sequence(ObjectName),
     /// A schema.
     Schema(Name),
+    /// A type.
+    Type(ObjectName),
 }

@@ -111,4 +111,6 @@ pub enum Ownable {
     Sequence,
     /// A schema.
     Schema,
+    /// A type.
+    Type,
 }

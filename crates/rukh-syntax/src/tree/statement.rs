@@ -209,6 +209,8 @@ pub enum Statement {
     },
     /// CREATE SCHEMA and its kin.
     Schema(Box<SchemaStatement>),
+    /// CREATE TYPE and its kin.
+    Type(Box<TypeStatement>),
     /// ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.
     SetSchema {
         /// What is moved.
@@ -238,9 +240,9 @@ pub enum KeptStatement {
     Prepare {
         /// The name.
         name: Name,
-        /// Types of the first parameters; `None` of those that are UNKNOWN, and of those that no column has.
+        /// Types of the first parameters; `None` of those that are UNKNOWN, and of those in `casts`.
         types: Vec<Option<DataType>>,
-        /// The types that no column has, by the numbers of parameters from 1: `INTERVAL`, `INTEGER[]`.
+        /// Types that are cast to, by the numbers of parameters from 1: `INTERVAL`, `INTEGER[]`, and those that the database defines.
         casts: Vec<(usize, String)>,
         /// The statement's text.
         sql: String,
@@ -308,6 +310,58 @@ pub enum FetchedRows {
     Relative(i64),
     /// The one of this number, from 1; from the end if negative.
     Absolute(i64),
+}
+
+/// A statement about types; what all objects have, a name, a schema and an owner, is changed as theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TypeStatement {
+    /// CREATE TYPE … AS ENUM.
+    CreateEnum {
+        /// The type.
+        name: ObjectName,
+        /// Its labels in their order.
+        labels: Vec<Name>,
+    },
+    /// ALTER TYPE … ADD VALUE.
+    AddValue {
+        /// The type.
+        name: ObjectName,
+        /// Whether an existing label is only worth a notice.
+        if_not_exists: bool,
+        /// The label.
+        label: Name,
+        /// Where it stands.
+        place: AddedPlace,
+    },
+    /// ALTER TYPE … RENAME VALUE.
+    RenameValue {
+        /// The type.
+        name: ObjectName,
+        /// The label.
+        old: Name,
+        /// What it is called from now on.
+        new: Name,
+    },
+    /// DROP TYPE.
+    Drop {
+        /// Types to drop, at least one.
+        names: Vec<ObjectName>,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+        /// Whether columns of them go, too.
+        cascade: bool,
+    },
+}
+
+/// Where a label is added to an enum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddedPlace {
+    /// Behind all others.
+    Last,
+    /// BEFORE this one.
+    Before(Name),
+    /// AFTER this one.
+    After(Name),
 }
 
 /// A statement about schemas.

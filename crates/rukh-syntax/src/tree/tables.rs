@@ -1,10 +1,10 @@
 //! CREATE TABLE and CREATE INDEX.
 
 use rukh_catalog::{ForeignAction, ForeignTiming};
-use rukh_keys::{DataType, SortOrder};
+use rukh_keys::SortOrder;
 use sqlparser::ast::{self, Expr};
 
-use super::names::{Expression, Name, ObjectName};
+use super::names::{Expression, Name, ObjectName, TypeName};
 use super::objects::SequenceOptions;
 
 /// CREATE TABLE.
@@ -114,7 +114,7 @@ pub struct ColumnDefinition {
     /// Name.
     pub name: Name,
     /// Type.
-    pub ty: DataType,
+    pub ty: TypeName,
     /// `Some(false)` for NOT NULL, `Some(true)` for NULL.
     pub nullable: Option<bool>,
     /// DEFAULT.

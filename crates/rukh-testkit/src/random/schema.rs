@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
-use rukh_keys::DataType;
+use rukh_keys::{DataType, EnumDefinition, EnumType};
 
 use super::condition::{Condition, simple_condition};
 
@@ -217,6 +217,18 @@ fn column_sql(column: &RandomColumn) -> String {
     )
 }
 
+/// An enum whose labels are in another order than their texts.
+fn mood() -> DataType {
+    let labels = ["sad", "ok", "it's fine", "happy", "Happy", ""].map(String::from);
+    DataType::Enum(EnumType::of(EnumDefinition::new(0, "public", "mood", &labels)))
+}
+
+/// The statement that makes the enum of [`RandomTable`]s; a label comes later, between others.
+pub const CREATE_MOOD: [&str; 2] = [
+    "CREATE TYPE mood AS ENUM ('sad', 'it''s fine', 'happy', 'Happy', '')",
+    "ALTER TYPE mood ADD VALUE 'ok' BEFORE 'it''s fine'",
+];
+
 /// Draws a type; one that no key has only where `in_values` says that the column is in none.
 fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
     if in_values && random.random_bool(0.15) {
@@ -224,7 +236,11 @@ fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
         return *unkeyed.choose(random).expect("there are types");
     }
     if random.random_bool(0.08) {
-        let arrays = [DataType::Integer.array(), DataType::Varchar(None).array()];
+        let arrays = [
+            DataType::Integer.array(),
+            DataType::Varchar(None).array(),
+            mood().array(),
+        ];
         return *arrays.choose(random).expect("there are types");
     }
     let types = [
@@ -257,6 +273,7 @@ fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
         DataType::Varchar(Some(3)),
         DataType::Binary(2),
         DataType::Varbinary(None),
+        mood(),
     ];
     *types.choose(random).expect("there are types")
 }

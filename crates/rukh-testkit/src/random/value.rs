@@ -106,6 +106,10 @@ fn literal(ty: &DataType, text: &str) -> String {
 /// Values that a column of this type can hold; no two are equal.
 fn pool(ty: &DataType) -> Vec<&'static str> {
     match ty {
+        DataType::Enum(of) => {
+            let labels = of.definition().labels.iter();
+            labels.map(|label| label.text.as_str()).collect()
+        }
         DataType::Boolean => vec!["false", "true"],
         DataType::TinyInt => vec!["-128", "-1", "0", "1", "2", "3", "127"],
         DataType::SmallInt => vec!["-32768", "-1", "0", "1", "2", "255", "256", "32767"],
@@ -224,6 +228,16 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
                 "{NULL}",
             ]
         }
+        DataType::Array(DataType::Enum(_)) => vec![
+            "{}",
+            "{\"\"}",
+            "{sad}",
+            "{ok,sad}",
+            "{\"it's fine\",NULL}",
+            "{Happy}",
+            "{happy}",
+            "{NULL}",
+        ],
         DataType::Array(_) => vec!["{}", "{\"\"}", "{a}", "{a,b}", "{\"a b\",NULL}", "{ab}", "{NULL}"],
         DataType::Json => vec!["null", "1", "\"a\"", "[1,  2]", "{\"b\":1, \"a\" : {}}"],
         DataType::Jsonb => vec![

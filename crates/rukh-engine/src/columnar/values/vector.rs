@@ -221,9 +221,7 @@ pub fn ranked_real(rank: i64) -> f32 {
 pub(crate) fn int_of(ty: &DataType, datum: &DatumRef<'_>) -> Option<i64> {
     Some(match (ty, datum) {
         (DataType::Boolean, DatumRef::Boolean(v)) => i64::from(*v),
-        (DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt, DatumRef::Int(v)) => {
-            *v
-        }
+        (ty, DatumRef::Int(v)) if ty.is_integer() || matches!(ty, DataType::Enum(_)) => *v,
         (DataType::Real, DatumRef::Float(v)) => real_rank(*v as f32),
         (DataType::Double, DatumRef::Float(v)) => float_rank(*v),
         (DataType::Decimal { .. }, DatumRef::Decimal(v)) => i64::try_from(*v).ok()?,

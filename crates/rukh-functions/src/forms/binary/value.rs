@@ -25,6 +25,7 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
         Datum::Int(value) => match ty {
             DataType::TinyInt | DataType::SmallInt => out.put_i16(*value as i16),
             DataType::Integer => out.put_i32(*value as i32),
+            DataType::Enum(_) => out.put_slice(ty.label(*value).unwrap_or_default().as_bytes()),
             _ => out.put_i64(*value),
         },
         Datum::Float(value) => match ty {
@@ -106,6 +107,7 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
         }
         DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
         DataType::Array(element) => read_array(bytes, **element)?,
+        DataType::Enum(_) => ty.parse_text(std::str::from_utf8(bytes).ok()?).ok()?,
         DataType::Json => Datum::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
         DataType::Jsonb => {
             let text = std::str::from_utf8(bytes.strip_prefix(&[1])?).ok()?;

@@ -1,5 +1,5 @@
-//! `coalesce`, `nullif`, `greatest` and `least` of documents, intervals and arrays: DataFusion finds no common type of a JSONB and of a
-//! literal, which is read as one later.
+//! `coalesce`, `nullif`, `greatest` and `least` of documents, intervals, arrays, times and enums: DataFusion finds no common type of one
+//! and of a literal, which is read as one later.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -47,7 +47,7 @@ impl ScalarUDFImpl for Alike {
             matches!(
                 ty,
                 ArrowType::LargeBinary | ArrowType::LargeUtf8 | ArrowType::List(_) | ArrowType::Interval(_)
-            )
+            ) || ty.is_temporal()
         };
         let is_open = |ty: &ArrowType| ty.is_null() || *ty == ArrowType::Utf8;
         let common = match types.iter().find(is_document) {

@@ -5,3 +5,4 @@
 pub mod array_order;
 pub mod arrays;
 pub(crate) mod dimensions;
+pub(crate) mod enums;

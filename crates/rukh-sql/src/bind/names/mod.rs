@@ -17,6 +17,7 @@ pub(crate) mod sample;
 pub(crate) mod set_literals;
 pub(crate) mod short_aliases;
 pub(crate) mod stars;
+pub(crate) mod type_names;
 pub(crate) mod view_target;
 pub(crate) mod views;
 pub(crate) mod whole_rows;

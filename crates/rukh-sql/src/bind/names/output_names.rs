@@ -25,7 +25,7 @@ use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
-use rukh_syntax::{HIDDEN, shown_name};
+use rukh_syntax::{HIDDEN, found_enum, shown_name};
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -387,6 +387,7 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Timestamp(..) => "timestamp",
         DataType::Uuid => "uuid",
         DataType::Interval { .. } => "interval",
+        DataType::Custom(name, _) if let Some(found) = found_enum(name) => &found.definition().name,
         other => return other.to_string().to_lowercase(),
     }
     .to_string()

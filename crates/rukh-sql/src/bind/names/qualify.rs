@@ -19,14 +19,17 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, PUBLIC};
+use rukh_keys::{DataType, EnumType};
 use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 
+use crate::bind::names::type_names;
 use rukh_error::SqlError;
 use rukh_syntax::{
-    AlterAction, CommentTarget, CopySource, ForeignKeyDefinition, GrantObjects, MergeAction, MergeStatement,
-    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, WalkMut, folded,
+    AlterAction, ColumnDefinition, CommentTarget, CopySource, ForeignKeyDefinition, GrantObjects,
+    KeptStatement, KeyElementDefinition, KeyExprDefinition, MergeAction, MergeStatement, ObjectName, Ownable,
+    OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, TypeName, TypeStatement, WalkMut, folded,
     parse_object_name, quoted,
 };
 
@@ -126,10 +129,9 @@ impl Names<'_> {
                 self.new_name(&mut table.name)?;
                 table.likes.iter_mut().for_each(|like| self.name(&mut like.table));
                 self.referenced(&mut table.foreign_keys, &table.name);
-                for column in &mut table.columns {
-                    if let Some(default) = &mut column.default {
-                        self.visit(&mut default.expr);
-                    }
+                table.columns.iter_mut().for_each(|column| self.column(column));
+                for check in &mut table.checks {
+                    self.visit(&mut check.condition.expr);
                 }
                 if let Some(source) = &mut table.source {
                     self.visit(source.query.as_mut());
@@ -148,18 +150,35 @@ impl Names<'_> {
                     self.name(table);
                 }
             }
-            Statement::CreateIndex(index) => self.name(&mut index.table),
+            Statement::CreateIndex(index) => {
+                self.name(&mut index.table);
+                self.keys(&mut index.elements);
+                if let Some(predicate) = &mut index.predicate {
+                    self.visit(&mut predicate.expr);
+                }
+            }
             Statement::AlterTable(alter) => {
                 self.name(&mut alter.name);
                 for action in &mut alter.actions {
                     match action {
                         AlterAction::AddForeignKey(key) => self.name(&mut key.referenced),
                         AlterAction::AddColumn {
-                            column, foreign_keys, ..
+                            column,
+                            foreign_keys,
+                            checks,
+                            ..
                         } => {
                             self.referenced(foreign_keys, &alter.name);
-                            if let Some(default) = &mut column.default {
-                                self.visit(&mut default.expr);
+                            self.column(column);
+                            for check in checks {
+                                self.visit(&mut check.condition.expr);
+                            }
+                        }
+                        AlterAction::AddCheck(check) => self.visit(&mut check.condition.expr),
+                        AlterAction::SetType { ty, using, .. } => {
+                            self.ty(ty);
+                            if let Some(using) = using {
+                                self.visit(&mut using.expr);
                             }
                         }
                         AlterAction::SetDefault {
@@ -182,6 +201,7 @@ impl Names<'_> {
                 | CommentTarget::View(name)
                 | CommentTarget::Sequence(name) => self.name(name),
                 CommentTarget::Column { table, .. } => self.name(table),
+                CommentTarget::Type(name) => self.type_name(name),
                 CommentTarget::Schema(_) => {}
             },
             Statement::DropView { names, .. }
@@ -210,10 +230,34 @@ impl Names<'_> {
                     on: GrantObjects::Tables(names) | GrantObjects::Sequences(names),
                     ..
                 } => self.names(names),
+                RoleStatement::Owner {
+                    kind: Ownable::Type,
+                    object,
+                    ..
+                } => self.type_name(object),
                 RoleStatement::Owner { kind, object, .. } if *kind != Ownable::Schema => self.name(object),
                 _ => {}
             },
-            Statement::SetSchema { name, .. } | Statement::Rename { name, .. } => self.name(name),
+            Statement::SetSchema { kind, name, .. } | Statement::Rename { kind, name, .. } => match kind {
+                Ownable::Type => self.type_name(name),
+                _ => self.name(name),
+            },
+            Statement::Type(statement) => match statement.as_mut() {
+                TypeStatement::CreateEnum { name, .. } => self.new_name(name)?,
+                TypeStatement::AddValue { name, .. } | TypeStatement::RenameValue { name, .. } => {
+                    self.type_name(name);
+                }
+                TypeStatement::Drop { names, .. } => {
+                    names.iter_mut().for_each(|name| self.type_name(name));
+                }
+            },
+            Statement::Kept(kept) => {
+                if let KeptStatement::Execute { arguments, .. } = kept.as_mut() {
+                    arguments
+                        .iter_mut()
+                        .for_each(|argument| self.visit(&mut argument.expr));
+                }
+            }
             Statement::AlterSequence(alter) => {
                 self.name(&mut alter.name);
                 if let Some(OwnedBy::Column { table, .. }) = &mut alter.owned_by {
@@ -222,7 +266,6 @@ impl Names<'_> {
             }
             Statement::Analyze { table: None }
             | Statement::Schema(_)
-            | Statement::Kept(_)
             | Statement::Compact { table: None }
             | Statement::Backup { .. }
             | Statement::Checkpoint { .. }
@@ -347,6 +390,49 @@ impl Names<'_> {
             }
             None if is_in(PUBLIC) => Some(NOWHERE.to_string()),
             None => None,
+        }
+    }
+
+    /// Finds types by the path.
+    fn types(&self) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+        |schema, name| {
+            let find = type_names::in_catalog(self.catalog);
+            match schema {
+                Some(TEMPORARY) => find(Some(self.temporary), name),
+                Some(schema) => find(Some(schema), name),
+                None => self.path.iter().find_map(|schema| find(Some(schema), name)),
+            }
+        }
+    }
+
+    fn ty(&self, ty: &mut TypeName) {
+        if let TypeName::Named { name, array } = ty
+            && let Some(found) = self.types()(name.schema.as_deref(), &name.name)
+        {
+            let found = DataType::Enum(found);
+            *ty = TypeName::Known(if *array { found.array() } else { found });
+        }
+    }
+
+    /// Gives the name of a type the schema in which it is found.
+    fn type_name(&self, name: &mut ObjectName) {
+        if name.schema.is_none() {
+            let is_in = |schema: &&String| self.catalog.type_named(schema, &name.name).is_some();
+            name.schema = self.path.iter().find(is_in).cloned();
+        }
+    }
+
+    fn column(&mut self, column: &mut ColumnDefinition) {
+        self.ty(&mut column.ty);
+        let expressions = column.default.iter_mut().chain(&mut column.generated);
+        expressions.for_each(|expression| self.visit(&mut expression.expr));
+    }
+
+    fn keys(&mut self, elements: &mut [KeyElementDefinition]) {
+        for element in elements {
+            if let KeyExprDefinition::Expression(expression) = &mut element.expr {
+                self.visit(expression.as_mut());
+            }
         }
     }
 
@@ -477,6 +563,7 @@ impl VisitorMut for Names<'_> {
             Expr::Cast { data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => {
                 self.text(expr);
             }
+            Expr::Cast { data_type, .. } => type_names::resolve_type(data_type, &self.types()),
             _ => {}
         }
         ControlFlow::Continue(())

@@ -12,10 +12,10 @@ use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::sqlparser::ast::{
     self, BinaryOperator, Expr, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
-use rukh_syntax::{ObjectName, Statement, folded};
+use rukh_syntax::{ObjectName, folded};
 
+use crate::bind::names::type_names::stored_query;
 use crate::bind::spelling::literal_values::literal;
-use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::select_calls::calls;
 use crate::bind::types::expressions::evaluate_constant;
 use crate::bind::types::table_schema::with_row_ids;
@@ -100,9 +100,7 @@ impl From<SqlError> for Refusal {
 
 /// `checked` says whether a view that reads this one asks for its condition.
 fn target_of(catalog: &Catalog, view: &View, checked: bool) -> Result<ViewTarget, Refusal> {
-    let Statement::Query(query) = parse(&view.sql)? else {
-        return Err(SqlError::internal("a view holds another statement than a query").into());
-    };
+    let query = stored_query(&view.sql, catalog)?;
     let select = plain_select(&query).map_err(Refusal::Shape)?;
     let ViewFrom { name, alias } = only_relation(&select.from).map_err(Refusal::Shape)?;
     let schema = name.schema.as_deref().unwrap_or("public");

@@ -13,10 +13,10 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::bind::names::outer_names::names_of_with;
 use crate::bind::names::past;
-use crate::bind::spelling::parsing::parse;
+use crate::bind::names::type_names::stored_query;
 use rukh_error::SqlError;
 use rukh_syntax::make::select;
-use rukh_syntax::{Statement, WalkMut, folded};
+use rukh_syntax::{WalkMut, folded};
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;
@@ -98,7 +98,7 @@ impl VisitorMut for Expander<'_> {
         if !is_inner {
             self.named.push(view.id);
         }
-        match derived(&view, factor) {
+        match derived(self.catalog, &view, factor) {
             Ok(derived) => *factor = derived,
             Err(error) => return ControlFlow::Break(error),
         }
@@ -133,16 +133,14 @@ impl Expander<'_> {
 }
 
 /// Makes the FROM item that stands for a view, under the name or alias that it has there.
-fn derived(view: &View, factor: &TableFactor) -> Result<TableFactor, SqlError> {
+fn derived(catalog: &Catalog, view: &View, factor: &TableFactor) -> Result<TableFactor, SqlError> {
     let TableFactor::Table { alias, .. } = factor else {
         return Err(SqlError::internal("a view stands where no name is"));
     };
     let quoted = |text: &str| Ident::with_quote('"', text);
     let mut alias = alias.clone().unwrap_or_else(|| table_alias(quoted(&view.name)));
     alias.name = quoted(&folded(&alias.name));
-    let Statement::Query(query) = parse(&view.sql)? else {
-        return Err(SqlError::internal("a view holds another statement than a query"));
-    };
+    let query = stored_query(&view.sql, catalog)?;
     let source = TableFactor::Derived {
         lateral: false,
         subquery: query,

@@ -24,7 +24,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::spelling::integer_literals::asks_for_constants;
-use rukh_syntax::{Statement, WalkMut, make};
+use rukh_syntax::{Statement, WalkMut, found_type, make};
 
 /// Returns the types of the values of parameters.
 pub(crate) fn types_of(params: &[ScalarValue]) -> Vec<Option<DataType>> {
@@ -145,6 +145,7 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
             let element = cast_type(*element).unwrap_or(Ast::Text);
             Ast::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
         }
+        DataType::Enum(of) => found_type(of),
         DataType::Json => Ast::JSON,
         DataType::Jsonb => Ast::JSONB,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => return None,

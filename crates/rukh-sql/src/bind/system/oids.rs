@@ -2,23 +2,25 @@
 //!
 //! | object                               | number                                              |
 //! |--------------------------------------|-----------------------------------------------------|
-//! | tables, indexes, sequences, views    | 16384 and the id in the catalog, which is never reused |
+//! | tables, indexes, sequences, views, enums | 16384 and the id in the catalog, which is never reused |
+//! | arrays of enums                      | 2^28 and the number of the enum                     |
 //! | the index of a primary key           | 2^30 and the id of its table                        |
 //! | constraints                          | 5 * 2^28, and the id of the table or index          |
 //! | CHECK constraints                    | 6 * 2^28, by table and place                        |
 //! | functions                            | 2 * 2^28, and their place in the list of them       |
 //! | roles                                | 8 * 2^28, and their id; the owner of what no role owns is 10 |
-//! | defaults                             | 7 * 2^28, by table and column                       |
+//! | defaults; labels of enums            | 7 * 2^28, by table and column; by type and place    |
 //! | tables of `pg_catalog`               | PostgreSQL's, where clients know it                 |
 //! | types, `public`, `pg_catalog`        | PostgreSQL's                                        |
 //! | other schemas                        | 3 * 2^28, and a hash of the name                    |
 //!
 //! They fit 31 bits, and are the same each time that a database is opened.
 
-use rukh_catalog::{ColumnId, RoleId, Table, TableId};
+use rukh_catalog::{ColumnId, RoleId, Table, TableId, TypeId};
+use rukh_functions::types::FIRST_OID;
 
 /// The first number of what users make.
-const FIRST: i64 = 16_384;
+const FIRST: i64 = FIRST_OID as i64;
 /// Functions have numbers from this one on.
 pub(crate) const PROCS: i64 = 2 << 28;
 const SCHEMAS: i64 = 3 << 28;
@@ -83,6 +85,11 @@ pub(crate) fn foreign_key(table: &Table, at: usize) -> i64 {
 /// Returns the number of a column's default.
 pub(crate) fn default(table: &Table, column: ColumnId) -> i64 {
     DEFAULTS + (i64::from(table.id.0) * 2048 + i64::from(column.0)) % RANGE
+}
+
+/// Returns the number of a label of an enum.
+pub(crate) fn label(ty: TypeId, at: usize) -> i64 {
+    DEFAULTS + (i64::from(ty.0) * 2048 + at as i64) % RANGE
 }
 
 /// Returns the number of a schema.

@@ -245,7 +245,7 @@ const TABLES: &[SystemTable] = &[
         "pg_default_acl",
         "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl text[]",
     ),
-    empty(
+    table(
         "pg_enum",
         "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
     ),

@@ -25,6 +25,7 @@ use rukh_keys::{DataType, Datum};
 use rukh_syntax::sqlparser::ast::{self, ExprWithAlias, Visitor, VisitorMut};
 use rukh_syntax::{Walk, WalkMut};
 
+use crate::bind::names::type_names::{self, Find};
 use crate::bind::spelling::parsing::parse_expression;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::cast_types::CastTypes;
@@ -149,7 +150,8 @@ fn typed_with(
         table.name.as_str(),
         &table_schema(table),
     )?);
-    let typed = typed_expression(planned(expr, &qualified)?, &qualified)?;
+    let planned = planned(expr, &qualified, &type_names::of_columns(table))?;
+    let typed = typed_expression(planned, &qualified)?;
     check_deterministic(&typed, what)?;
     let typed = meaning(typed)?;
     let expr = unqualified(simplified(typed, &qualified, None)?)?;
@@ -211,9 +213,10 @@ pub(crate) fn has_other_digits(today: DataType, stored: DataType) -> bool {
         && (matches!(today, DataType::Numeric { .. }) || today.is_decimal() && !stored.is_decimal())
 }
 
-/// Resolves the names of an expression.
-fn planned(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
+/// Resolves the names of an expression; `find` those of types that the database defines.
+fn planned(expr: &ast::Expr, schema: &DFSchemaRef, find: &Find<'_>) -> Result<Expr, SqlError> {
     let mut expr = expr.clone();
+    type_names::resolve(&mut expr, find);
     crate::bind::spelling::rewrite::rewrite(&mut expr)?;
     crate::bind::spelling::integer_literals::typed(&mut expr);
     let named = ExprWithAlias { expr, alias: None };
@@ -224,7 +227,8 @@ fn planned(expr: &ast::Expr, schema: &DFSchemaRef) -> Result<Expr, SqlError> {
 fn check_casts(table: &Table, expr: &ast::Expr) -> Result<(), SqlError> {
     let schema = DFSchema::try_from_qualified_schema(table.name.as_str(), &table_schema(table))?;
     let schema = Arc::new(schema);
-    Ok(typed_casts::check(&planned(expr, &schema)?, &schema)?)
+    let planned = planned(expr, &schema, &type_names::of_columns(table))?;
+    Ok(typed_casts::check(&planned, &schema)?)
 }
 
 /// Returns a time, in microseconds since 1970, as DataFusion takes it.
@@ -307,7 +311,7 @@ pub(crate) fn evaluate_constant(expr: &ast::Expr) -> Result<Option<ScalarValue>,
         return Ok(None);
     }
     let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-    let expr = planned(expr, &schema)?;
+    let expr = planned(expr, &schema, &|_, _| None)?;
     typed_casts::check(&expr, &schema)?;
     match simplified(typed_expression(expr, &schema)?, &schema, None)? {
         Expr::Literal(value, _) => Ok(Some(value)),
@@ -355,7 +359,7 @@ impl DefaultValue {
     /// Compiles a default for one statement, whose `now()` is `time`; fails with 42703 when it names a column.
     pub(crate) fn compile(sql: &str, ty: &DataType, column: &str, time: i64) -> Result<Self, SqlError> {
         let schema: DFSchemaRef = Arc::new(DFSchema::empty());
-        let expr = planned(&parse_expression(sql)?, &schema)?;
+        let expr = planned(&parse_expression(sql)?, &schema, &type_names::of_type(*ty))?;
         let expr = simplified(typed_expression(expr, &schema)?, &schema, Some(time))?;
         if let Expr::Literal(value, _) = expr {
             return datum_from_scalar(&value, ty, column).map(DefaultValue::Same);
@@ -547,6 +551,7 @@ fn without_tables(expr: &ast::Expr) -> String {
 
     let mut expr = expr.clone();
     let ControlFlow::Continue(()) = expr.walk_mut(&mut Bare);
+    type_names::spell_out(&mut expr);
     expr.to_string()
 }
 

@@ -439,6 +439,7 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         DataType::Boolean => Some(if text == "t" { "true" } else { "false" }.to_string()),
         DataType::Varchar(_) => Some(quoted_string(&text)),
         DataType::Varbinary(_) => Some(format!("x'{}'", text.trim_start_matches("\\x"))),
+        DataType::Enum(_) => return Some(cast_of(&text, ty)),
         DataType::Date => typed("DATE"),
         DataType::Time { .. } => typed("TIME"),
         DataType::Timestamp { .. } => typed("TIMESTAMP"),

@@ -53,6 +53,9 @@ pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
             [value, other] => exists(value, "=", other, schema),
             _ => Ok(()),
         },
+        Expr::ScalarFunction(call) if matches!(call.func.name(), "coalesce" | "greatest" | "least") => {
+            alike(call.func.name(), &call.args, schema)
+        }
         Expr::Not(inner) => condition("NOT", inner, schema),
         Expr::Negative(inner) => match known(inner, schema) {
             Some(kind) if !is_negated(kind) => {
@@ -74,6 +77,23 @@ pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
         _ => Ok(()),
     };
     checked.map_err(|error| DataFusionError::External(Box::new(error)))
+}
+
+/// Fails if arguments of which a function returns one have no type in common.
+fn alike(function: &str, arguments: &[Expr], schema: &DFSchema) -> Result<(), SqlError> {
+    let mut kinds = arguments.iter().filter_map(|argument| known(argument, schema));
+    let Some(first) = kinds.next() else { return Ok(()) };
+    // A text may have been made of a UUID.
+    let may_be = |kind: Kind| kind.is_text() || kind == Kind::Uuid;
+    let differs = |kind: &Kind| common([first, *kind]).is_none() && !(may_be(first) && may_be(*kind));
+    match kinds.find(differs) {
+        None => Ok(()),
+        Some(other) => {
+            let function = function.to_uppercase();
+            let message = format!("{function} types {first} and {other} cannot be matched");
+            Err(SqlError::statement("42804", message))
+        }
+    }
 }
 
 /// Fails if the inputs of a UNION give a column types that have none in common.

@@ -4,6 +4,8 @@
 //! changes a type's length only is a cast to itself.
 
 use rukh_functions::casts::table::{Context, Kind, context};
+use rukh_functions::types::enum_array_oid;
+use rukh_keys::DataType;
 
 use super::table::{Cell, row};
 use super::types;
@@ -68,6 +70,8 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Varchar => 1043,
         Kind::Char => 1042,
         Kind::Bytes => 17,
+        Kind::Enum(of) => types::oid_of(&DataType::Enum(of)),
+        Kind::Array(Kind::Enum(of)) => i64::from(enum_array_oid(*of)),
         Kind::Array(element) => types::array_of(oid(*element)),
     }
 }

@@ -209,7 +209,7 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_get_serial_sequence", 2..=2, Kind::Text, |source, given| {
         serial_sequence(source, given)
     }),
-    with_nulls("format_type", 2..=2, Kind::Text, |_, given| {
+    with_nulls("format_type", 2..=2, Kind::Text, |source, given| {
         let modifier = match &given[1] {
             Cell::Int(modifier) => Some(*modifier),
             _ => None,
@@ -217,7 +217,7 @@ const FUNCTIONS: &[Definition] = &[
         Ok(match &given[0] {
             Cell::Null => Cell::Null,
             number if oid(number) == 0 => "-".into(),
-            number => types::sql_name(oid(number), modifier)
+            number => types::name_in(source.catalog(), oid(number), modifier)
                 .unwrap_or_else(|| "???".to_string())
                 .into(),
         })
@@ -376,8 +376,8 @@ const FUNCTIONS: &[Definition] = &[
         let found = lookup::relation_named(source, &given[0].to_text())?;
         Ok(found.map(|found| found.oid()).into())
     }),
-    stable("regtypein", 1..=1, Kind::Oid, |_, given| match &given[0] {
-        Cell::Text(name) => match oids::number(name).or_else(|| types::oid_named(name)) {
+    stable("regtypein", 1..=1, Kind::Oid, |source, given| match &given[0] {
+        Cell::Text(name) => match oids::number(name).or_else(|| types::number_in(source, name)) {
             Some(number) => Ok(Cell::Int(number)),
             None => {
                 let message = format!("type \"{name}\" does not exist");
@@ -386,12 +386,12 @@ const FUNCTIONS: &[Definition] = &[
         },
         number => Ok(number.clone()),
     }),
-    stable("regtypeout", 1..=1, Kind::Text, |_, given| {
+    stable("regtypeout", 1..=1, Kind::Text, |source, given| {
         let number = match &given[0] {
-            Cell::Text(name) => types::oid_named(name).unwrap_or(0),
+            Cell::Text(name) => types::number_in(source, name).unwrap_or(0),
             number => oid(number),
         };
-        let name = types::sql_name(number, None);
+        let name = types::name_in(source.catalog(), number, None);
         Ok(name
             .unwrap_or_else(|| {
                 if number == 0 {
@@ -403,19 +403,20 @@ const FUNCTIONS: &[Definition] = &[
             .into())
     }),
     // Many types at once, `x::regtype[]`.
-    stable("regtypesout", 1..=1, Kind::TextArray, |_, given| {
+    stable("regtypesout", 1..=1, Kind::TextArray, |source, given| {
         let Cell::Texts(numbers) = &given[0] else {
             return Ok(Cell::Null);
         };
         let name = |number: &Option<String>| {
             let number = number.as_deref()?;
-            let known = oids::number(number).and_then(|number| types::sql_name(number, None));
+            let known =
+                oids::number(number).and_then(|number| types::name_in(source.catalog(), number, None));
             Some(known.unwrap_or_else(|| number.to_string()))
         };
         Ok(Cell::Texts(numbers.iter().map(name).collect()))
     }),
-    stable("to_regtype", 1..=1, Kind::Oid, |_, given| {
-        Ok(types::oid_named(&given[0].to_text()).into())
+    stable("to_regtype", 1..=1, Kind::Oid, |source, given| {
+        Ok(types::number_in(source, &given[0].to_text()).into())
     }),
     stable("regnamespacein", 1..=1, Kind::Oid, |source, given| {
         match &given[0] {

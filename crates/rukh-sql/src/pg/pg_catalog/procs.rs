@@ -29,6 +29,7 @@ const ANY: i64 = 2276;
 const ANY_ARRAY: i64 = 2277;
 const ANY_ELEMENT: i64 = 2283;
 const ANY_NON_ARRAY: i64 = 2776;
+const ANY_ENUM: i64 = 3500;
 const ANY_COMPATIBLE: i64 = 5077;
 const ANY_COMPATIBLE_ARRAY: i64 = 5078;
 const RECORD: i64 = 2249;
@@ -210,6 +211,7 @@ pub(super) fn number_of(parameter: &Parameter) -> i64 {
         Parameter::Is(kind) => casts::oid(*kind),
         Parameter::Element => ANY_ELEMENT,
         Parameter::NonArray => ANY_NON_ARRAY,
+        Parameter::Enum => ANY_ENUM,
         Parameter::Array => ANY_ARRAY,
         Parameter::Compatible => ANY_COMPATIBLE,
         Parameter::CompatibleArray => ANY_COMPATIBLE_ARRAY,

@@ -101,6 +101,7 @@ const MAKERS: &[(&str, Maker)] = &[
         ]]
     }),
     ("pg_depend", owned_sequences),
+    ("pg_enum", |source| types::pg_enum(source.catalog())),
     ("pg_description", |source| {
         let tables = source.catalog().tables();
         let tables = tables.flat_map(|table| descriptions(table));
@@ -274,7 +275,7 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_timezone_names", |_| {
         vec![row!["UTC", "UTC", "00:00:00", false]]
     }),
-    ("pg_type", |_| types::pg_type()),
+    ("pg_type", |source| types::pg_type(source)),
     ("pg_user", users),
     ("pg_matviews", |source| {
         let path = source.path();
@@ -521,7 +522,15 @@ fn other_descriptions(source: &Source<'_>) -> Vec<Vec<Cell>> {
     let sequences = sequences.map(|sequence| (oids::object(sequence.id.0), class, &sequence.comment));
     let schemas = catalog.schemas();
     let schemas = schemas.map(|schema| (oids::schema(&schema.name), namespace, &schema.comment));
-    let all = views.chain(sequences).chain(schemas);
+    let types = catalog.types();
+    let types = types.map(|ty| {
+        (
+            oids::object(ty.id().0),
+            oids::system_table("pg_type", 0),
+            &ty.comment,
+        )
+    });
+    let all = views.chain(sequences).chain(schemas).chain(types);
     all.filter_map(|(oid, class, comment)| Some(row![oid, class, 0, comment.as_ref()?]))
         .collect()
 }

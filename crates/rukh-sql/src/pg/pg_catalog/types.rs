@@ -1,10 +1,15 @@
 //! Types as clients read of them: their numbers, modifiers and names.
 
-use rukh_keys::DataType;
+use rukh_catalog::Catalog;
+use rukh_functions::types::enum_array_oid;
+use rukh_keys::{DataType, EnumType};
+use rukh_syntax::parse_object_name;
 
+use super::source::Source;
 use super::table::{Cell, row};
+use crate::bind::system::oids;
 
-/// A type: number, name, SQL name, length, category, kind, element, array.
+/// A type: number, name, SQL name, length, category, array.
 struct Type {
     oid: i64,
     name: &'static str,
@@ -68,6 +73,7 @@ const TYPES: &[Type] = &[
     ty(2283, "anyelement", "anyelement", 4, "P", 0),
     ty(2278, "void", "void", 4, "P", 0),
     ty(3838, "event_trigger", "event_trigger", 4, "P", 0),
+    ty(3500, "anyenum", "anyenum", 4, "P", 0),
     ty(2776, "anynonarray", "anynonarray", 4, "P", 0),
     ty(5077, "anycompatible", "anycompatible", 4, "P", 0),
     ty(5078, "anycompatiblearray", "anycompatiblearray", -1, "P", 0),
@@ -87,6 +93,9 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
 
 /// Returns the name of the type of a column, as `pg_type` has it.
 pub(crate) fn type_name(ty: &DataType) -> String {
+    if let DataType::Enum(of) = ty {
+        return of.definition().name.clone();
+    }
     if let Some(element) = ty.element() {
         return format!("_{}", type_name(&element));
     }
@@ -151,6 +160,50 @@ pub(crate) fn sql_name(oid: i64, modifier: Option<i64>) -> Option<String> {
     })
 }
 
+/// Returns the name of a type as SQL writes it, enums among them.
+pub(super) fn name_in(catalog: &Catalog, oid: i64, modifier: Option<i64>) -> Option<String> {
+    let of_enum = || {
+        enums(catalog).find_map(|(of, own, array)| match oid {
+            oid if oid == own => Some(of.sql_name()),
+            oid if oid == array => Some(format!("{}[]", of.sql_name())),
+            _ => None,
+        })
+    };
+    sql_name(oid, modifier).or_else(of_enum)
+}
+
+/// Returns the number of a type by a name of it, enums among them.
+pub(super) fn number_in(source: &Source<'_>, name: &str) -> Option<i64> {
+    let of_enum = || {
+        let (name, is_array) = match name.trim().strip_suffix("[]") {
+            Some(name) => (name, true),
+            None => (name.trim(), false),
+        };
+        let name = parse_object_name(name).ok()?;
+        let path = match &name.schema {
+            Some(schema) => vec![schema.clone()],
+            None => source.path(),
+        };
+        let mut found = path
+            .iter()
+            .filter_map(|schema| source.catalog().type_named(schema, &name.name));
+        let of = EnumType::of(found.next()?.labels.clone());
+        Some(match is_array {
+            true => i64::from(enum_array_oid(of)),
+            false => oids::object(of.definition().id),
+        })
+    };
+    oid_named(name).or_else(of_enum)
+}
+
+/// Returns all enums with their numbers and those of their arrays.
+fn enums(catalog: &Catalog) -> impl Iterator<Item = (EnumType, i64, i64)> {
+    catalog.types().map(|ty| {
+        let of = EnumType::of(ty.labels.clone());
+        (of, oids::object(ty.labels.id), i64::from(enum_array_oid(of)))
+    })
+}
+
 /// Returns the number of a type by a name of it.
 pub(crate) fn oid_named(name: &str) -> Option<i64> {
     let name = name.trim().to_ascii_lowercase();
@@ -198,16 +251,39 @@ pub(crate) fn collation_of(oid: i64) -> i64 {
 }
 
 /// The rows of `pg_type`.
-pub(super) fn pg_type() -> Vec<Vec<Cell>> {
-    let own = TYPES.iter().map(|ty| type_row(ty, false));
-    let arrays = TYPES
-        .iter()
-        .filter(|ty| ty.array != 0)
-        .map(|ty| type_row(ty, true));
-    own.chain(arrays).collect()
+pub(super) fn pg_type(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let row = |ty: &Type, array| type_row(ty, array, (oids::PG_CATALOG, oids::OWNER));
+    let own = TYPES.iter().map(|ty| row(ty, false));
+    let arrays = TYPES.iter().filter(|ty| ty.array != 0);
+    let arrays = arrays.map(|ty| row(ty, true));
+    let defined = enums(source.catalog()).flat_map(|(of, oid, array)| {
+        let definition = of.definition();
+        let ty = ty(oid, &definition.name, "", 4, "E", array);
+        let owner = super::lookup::owner(source, definition.id);
+        let place = (oids::schema(&definition.schema), owner);
+        [false, true].map(|array| type_row(&ty, array, place))
+    });
+    own.chain(arrays).chain(defined).collect()
 }
 
-fn type_row(ty: &Type, array: bool) -> Vec<Cell> {
+/// The rows of `pg_enum`.
+pub(super) fn pg_enum(catalog: &Catalog) -> Vec<Vec<Cell>> {
+    let rows = catalog.types().flat_map(|ty| {
+        let labels = ty.labels.labels.iter().enumerate();
+        labels.map(|(at, label)| {
+            row![
+                oids::label(ty.id(), at),
+                oids::object(ty.labels.id),
+                at + 1,
+                &label.text
+            ]
+        })
+    });
+    rows.collect()
+}
+
+/// `place` has the numbers of the type's schema and of its owner.
+fn type_row(ty: &Type, array: bool, place: (i64, i64)) -> Vec<Cell> {
     let oid = if array { ty.array } else { ty.oid };
     let name = if array {
         format!("_{}", ty.name)
@@ -217,6 +293,8 @@ fn type_row(ty: &Type, array: bool) -> Vec<Cell> {
     let length = if array { -1 } else { ty.length };
     let kind = if ty.category == "P" || ty.category == "X" {
         "p"
+    } else if ty.category == "E" {
+        "e"
     } else {
         "b"
     };
@@ -230,8 +308,8 @@ fn type_row(ty: &Type, array: bool) -> Vec<Cell> {
     row![
         oid,
         name,
-        crate::bind::system::oids::PG_CATALOG,
-        crate::bind::system::oids::OWNER,
+        place.0,
+        place.1,
         length,
         (1..=8).contains(&length),
         if array { "b" } else { kind },

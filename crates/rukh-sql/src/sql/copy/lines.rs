@@ -195,7 +195,7 @@ fn json_value(datum: &Datum, ty: &DataType) -> String {
         // Between its tokens only: in strings they are escaped.
         _ if matches!(ty, DataType::Json | DataType::Jsonb) => text.replace(['\n', '\r'], " "),
         Datum::Boolean(value) => value.to_string(),
-        Datum::Int(_) => text,
+        Datum::Int(_) if ty.is_integer() => text,
         Datum::Decimal(value) if value.unsigned_abs() < JSON_NUMBER_MAX => text,
         Datum::Numeric(form) if text.len() <= JSON_NUMERIC_MAX && *form != NUMERIC_NAN => text,
         Datum::Float(value) if value.is_finite() => text,

@@ -6,6 +6,7 @@ use rukh_syntax::{CommentTarget, ObjectName};
 
 use super::columns::column_id;
 use super::names::unknown;
+use super::types::type_named;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -88,6 +89,16 @@ pub(super) fn comment(
                 sequence.comment = text.clone();
                 Ok(DefinitionChanges {
                     sequences: vec![sequence],
+                    ..DefinitionChanges::default()
+                })
+            })?;
+        }
+        CommentTarget::Type(name) => {
+            engine.change_definitions(|catalog| {
+                let mut ty = type_named(catalog, name)?.clone();
+                ty.comment = text.clone();
+                Ok::<_, SqlError>(DefinitionChanges {
+                    types: vec![ty],
                     ..DefinitionChanges::default()
                 })
             })?;

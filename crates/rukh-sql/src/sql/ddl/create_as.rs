@@ -8,7 +8,7 @@ use rukh_catalog::{Catalog, Index, KeyExpr, Materialized, PUBLIC, Table, View};
 use rukh_engine::Numbering;
 use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, CreateViewStatement, Name, ObjectName, Statement, TableSource,
-    quoted,
+    TypeName, quoted,
 };
 
 use super::create_table::create_table_to_fill;
@@ -99,7 +99,7 @@ fn columns(
     let column = |(at, field): (usize, &datafusion::arrow::datatypes::FieldRef)| ColumnDefinition {
         counter: false,
         name: named((at, field)),
-        ty: data_type_of(field),
+        ty: TypeName::Known(data_type_of(field)),
         nullable: None,
         default: None,
         family: None,

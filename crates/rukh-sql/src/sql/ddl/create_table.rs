@@ -24,6 +24,7 @@ use super::names::{free_name_beside, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
+use crate::bind::names::type_names::stored_text;
 use crate::bind::spelling::sequence_calls::{calls_sequence, next_of};
 use crate::bind::types::expressions::{check_default, check_stored, evaluate_default};
 use crate::exec::session_settings::notice::Notice;
@@ -297,7 +298,7 @@ fn columns(
         }
         let id = ColumnId(columns.len() as u32);
         let mut default = default_text(catalog, definition)?;
-        let mut identity = None;
+        let (mut identity, ty) = (None, definition.ty.known()?);
         if let Some(given) = &definition.identity {
             let taken = |name: &str| {
                 catalog.check_name_free(schema, name).is_err()
@@ -308,7 +309,7 @@ fn columns(
                 let message = format!("conflicting NULL/NOT NULL declarations for column \"{text}\"");
                 return Err(SqlError::syntax(message).at(given.position));
             }
-            let column = (&definition.name, definition.ty);
+            let column = (&definition.name, ty);
             let sequence = own_sequence(&statement.name, column, given, taken)?;
             default = Some(default_of(&sequence.schema, &sequence.name));
             identity = match given.kind {
@@ -321,7 +322,7 @@ fn columns(
         columns.push(Column {
             id,
             name: text.clone(),
-            ty: definition.ty,
+            ty,
             nullable: definition.nullable.unwrap_or(true) && definition.identity.is_none(),
             default,
             values: ColumnValues {
@@ -359,8 +360,8 @@ fn family_id(families: &[Family], name: &Name) -> FamilyId {
 
 /// Returns a default as it is stored, after evaluating it once to see that it fits.
 fn default_text(catalog: &Catalog, definition: &ColumnDefinition) -> Result<Option<String>, SqlError> {
-    let default = definition.default.as_ref();
-    let text = |expression| checked_default(catalog, expression, &definition.ty, &definition.name.text);
+    let (default, ty) = (definition.default.as_ref(), definition.ty.known()?);
+    let text = |expression| checked_default(catalog, expression, &ty, &definition.name.text);
     Ok(default.map(text).transpose()?.map(|(sql, _)| sql))
 }
 
@@ -427,7 +428,7 @@ pub(super) fn checked_default(
         let message = "functions of sequences in a default stand alone: DEFAULT nextval('name')";
         return Err(SqlError::unsupported(message).at(*position));
     }
-    let sql = expr.to_string();
+    let sql = stored_text(expr);
     let value = evaluate_default(&sql, ty, column).map_err(|error| error.at(*position))?;
     Ok((sql, value))
 }

@@ -15,7 +15,7 @@ use rukh_engine::NoProgress;
 use rukh_syntax::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name,
-    SequenceOptions,
+    SequenceOptions, TypeName,
 };
 
 use super::create_index::{element_names, index_error};
@@ -153,7 +153,7 @@ fn column_like(
     let sql = |sql: &String| expression(sql, clause);
     Ok(ColumnDefinition {
         name: named(&column.name, clause),
-        ty: column.ty,
+        ty: TypeName::Known(column.ty),
         nullable: (!column.nullable).then_some(false),
         default: default.map(sql).transpose()?,
         family: None,

@@ -20,6 +20,7 @@ mod sequence;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod types;
 mod versions;
 mod view;
 

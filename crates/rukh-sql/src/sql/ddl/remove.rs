@@ -6,15 +6,19 @@
 
 use rukh_catalog::{
     Catalog, Column, ForeignKey, Index, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId,
-    View, ViewId,
+    Type, TypeId, View, ViewId, has_type,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
-use rukh_syntax::{Name, ObjectName, quoted};
+use rukh_keys::DataType;
+use rukh_syntax::{Name, ObjectName, Statement, quoted};
 
+use crate::bind::names::type_names::{Change, renamed};
 use crate::bind::names::views::views_on;
+use crate::bind::spelling::parsing::parse;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::sequence_named_in_default;
 use crate::sql::ddl::foreign::check_still_unique;
+use crate::sql::ddl::types::type_named;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -27,6 +31,7 @@ struct Removal<'a> {
     views: Vec<ViewId>,
     sequences: Vec<SequenceId>,
     schemas: Vec<SchemaId>,
+    types: Vec<TypeId>,
     /// What the statement names.
     named: Vec<String>,
     /// What else goes, and what it depends on.
@@ -45,6 +50,7 @@ impl<'a> Removal<'a> {
             views: Vec::new(),
             sequences: Vec::new(),
             schemas: Vec::new(),
+            types: Vec::new(),
             named: Vec::new(),
             dependent: Vec::new(),
             changed: Vec::new(),
@@ -103,6 +109,17 @@ impl<'a> Removal<'a> {
         }
     }
 
+    fn type_text(&self, ty: &Type) -> String {
+        format!("type {}", self.name(&ty.labels.schema, &ty.labels.name))
+    }
+
+    fn add_type(&mut self, ty: &Type, on: Option<String>) {
+        if !self.types.contains(&ty.id()) {
+            self.types.push(ty.id());
+            self.add(self.type_text(ty), on);
+        }
+    }
+
     /// Takes note of what goes: because the statement says so, or because of what it depends on.
     fn add(&mut self, text: String, on: Option<String>) {
         match on {
@@ -125,6 +142,9 @@ impl<'a> Removal<'a> {
             for view in catalog.views().filter(|view| view.schema == schema.name) {
                 self.add_view(view, on());
             }
+            for ty in catalog.types().filter(|ty| ty.labels.schema == schema.name) {
+                self.add_type(ty, on());
+            }
             let free = catalog.sequences().filter(|sequence| sequence.owner.is_none());
             for sequence in free.filter(|sequence| sequence.schema == schema.name) {
                 self.add_sequence(sequence, on());
@@ -132,6 +152,16 @@ impl<'a> Removal<'a> {
         }
         loop {
             let before = self.dependent.len();
+            for ty in catalog
+                .types()
+                .filter(|ty| self.types.contains(&ty.id()))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                for view in catalog.views().filter(|view| reads_type(view, &ty)) {
+                    self.add_view(view, Some(self.type_text(&ty)));
+                }
+            }
             for table in catalog
                 .tables()
                 .filter(|table| self.tables.contains(&table.id))
@@ -155,8 +185,42 @@ impl<'a> Removal<'a> {
                 break;
             }
         }
+        self.check_columns()?;
         self.add_defaults()?;
         self.add_foreign_keys();
+        Ok(())
+    }
+
+    /// Fails if tables that stay have columns of types that go: dropping a column is a statement of its own.
+    fn check_columns(&self) -> Result<(), SqlError> {
+        for ty in self.catalog.types().filter(|ty| self.types.contains(&ty.id())) {
+            let stay = self
+                .catalog
+                .tables()
+                .filter(|table| !self.tables.contains(&table.id));
+            let mut detail = Vec::new();
+            for table in stay.filter(|table| has_type(table.as_ref(), ty.id())) {
+                let of_type = |column: &&Column| matches!(column.ty.element().unwrap_or(column.ty), DataType::Enum(of) if of.definition().id == ty.labels.id);
+                let columns = table.columns.iter().filter(of_type);
+                detail.extend(columns.map(|column| {
+                    let table = self.table_text(table);
+                    format!(
+                        "column {} of {table} depends on {}",
+                        quoted(&column.name),
+                        self.type_text(ty)
+                    )
+                }));
+            }
+            if !detail.is_empty() {
+                let message = format!(
+                    "cannot drop {} because other objects depend on it",
+                    self.type_text(ty)
+                );
+                return Err(SqlError::statement("2BP01", message)
+                    .with_detail(detail.join("\n"))
+                    .with_hint("Drop the columns first, or change them to another type."));
+            }
+        }
         Ok(())
     }
 
@@ -268,6 +332,7 @@ impl<'a> Removal<'a> {
             dropped_views: self.views,
             dropped_sequences: self.sequences,
             dropped_schemas: self.schemas,
+            dropped_types: self.types,
             ..DefinitionChanges::default()
         })
     }
@@ -398,6 +463,40 @@ pub(super) fn drop_relations(
                 Some(Relation::View(view)) => removal.add_view(view, None),
                 Some(Relation::Sequence(sequence)) => removal.add_sequence(sequence, None),
                 Some(Relation::Index(_)) | None => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Whether a view has columns of a type, or names it.
+fn reads_type(view: &View, ty: &Type) -> bool {
+    let name = (ty.labels.schema.as_str(), ty.labels.name.as_str());
+    let same = Change::Name { old: name, new: name };
+    let names_it = || match parse(&view.sql) {
+        Ok(Statement::Query(mut query)) => renamed(query.as_mut(), &same),
+        _ => false,
+    };
+    has_type(view, ty.id()) || names_it()
+}
+
+/// Runs DROP TYPE.
+pub(super) fn drop_types(
+    session: &mut Session,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for name in names {
+            match type_named(removal.catalog, name) {
+                Ok(ty) => removal.add_type(ty, None),
+                Err(error) if if_exists => {
+                    removal
+                        .notices
+                        .push(Notice::new(format!("{}, skipping", error.message)));
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

@@ -13,6 +13,7 @@ use super::create_table::create_table;
 use super::remove::{Kind, drop_indexes, drop_relations, truncate};
 use super::schema::schema;
 use super::sequence::create_sequence;
+use super::types;
 use super::view::create_view;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
@@ -73,6 +74,19 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
             cascade,
         } => drop_relations(session, Kind::Table, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
         Statement::Schema(statement) => schema(session, statement),
+        Statement::Type(statement) => types::run(session, statement),
+        Statement::Rename {
+            kind: Ownable::Type,
+            name,
+            new,
+            ..
+        } => types::rename(session, name, new).map(|()| "ALTER TYPE"),
+        Statement::SetSchema {
+            kind: Ownable::Type,
+            name,
+            schema,
+            ..
+        } => types::set_schema(session, name, schema).map(|()| "ALTER TYPE"),
         Statement::AlterSequence(statement) => {
             alter_sequence(session, statement, |_| Ok(None)).map(|()| "ALTER SEQUENCE")
         }

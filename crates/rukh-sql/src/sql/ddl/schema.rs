@@ -195,6 +195,12 @@ fn renamed(catalog: &Catalog, old: &Name, new: &Name) -> Result<DefinitionChange
     let inside = all.filter(|(schema, _)| **schema == old.text);
     let moves =
         inside.map(|(schema, name)| ((schema.clone(), name.clone()), (new.text.clone(), name.clone())));
+    let types = catalog.types().filter(|ty| ty.labels.schema == old.text);
+    if let Some(ty) = types.into_iter().next() {
+        let message = "a schema with types is not renamed";
+        let hint = format!("Move type {} to another schema first.", ty.labels.name);
+        return Err(SqlError::unsupported(message).at(old.position).with_hint(hint));
+    }
     let mut changes = moved(catalog, &Moves(moves.collect()))?;
     changes.schemas.push(Schema {
         name: new.text.clone(),

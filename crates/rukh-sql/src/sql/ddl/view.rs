@@ -7,12 +7,12 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewColumn, ViewId};
 use rukh_syntax::sqlparser::ast::{self, Visitor};
-use rukh_syntax::{CreateViewStatement, Statement, Walk};
+use rukh_syntax::{CreateViewStatement, Walk};
 
 use super::names::{is_taken, schema_of};
+use crate::bind::names::type_names::{self, stored_query};
 use crate::bind::names::view_target::is_updatable;
 use crate::bind::names::views::{expand, qualify};
-use crate::bind::spelling::parsing::parse;
 use crate::exec::provider::RukhTable;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
@@ -57,11 +57,10 @@ pub(super) fn view(
     check_no_parameters(&statement.query)?;
     let mut query = statement.query.as_ref().clone();
     qualify(&mut query, catalog);
+    type_names::spell_out(&mut query);
     let sql = query.to_string();
     // What is stored is what is planned, now and whenever the view is used.
-    let Statement::Query(mut stored) = parse(&sql)? else {
-        return Err(SqlError::internal("a view holds another statement than a query"));
-    };
+    let mut stored = stored_query(&sql, catalog)?;
     let plan = session.plan_of(&stored)?;
     let sources: Vec<String> = plan
         .schema()

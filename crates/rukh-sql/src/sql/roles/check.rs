@@ -24,7 +24,8 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{
     AlterAction, CommentTarget, CopyDirection, CopySource, CopyStatement, ForeignKeyDefinition, MergeAction,
-    MergeStatement, Name, ObjectName, OwnedBy, SchemaStatement, ShowStatement, Statement, Walk, folded,
+    MergeStatement, Name, ObjectName, Ownable, OwnedBy, SchemaStatement, ShowStatement, Statement,
+    TypeStatement, Walk, folded,
 };
 
 use crate::bind::names::locked_relations::names;
@@ -192,6 +193,7 @@ impl<'a> Checker<'a> {
                     self.own(name)
                 }
                 CommentTarget::Schema(name) => self.own_schema(name),
+                CommentTarget::Type(name) => self.own_type(name),
                 CommentTarget::Column { table, .. } => self.own(table),
                 CommentTarget::Index(name) => self.own_index(name),
             },
@@ -210,15 +212,32 @@ impl<'a> Checker<'a> {
                     names.iter().try_for_each(|name| self.own_schema(name))
                 }
             },
+            Statement::Type(statement) => match statement.as_ref() {
+                TypeStatement::CreateEnum { name, .. } => self.create_in(name),
+                TypeStatement::AddValue { name, .. } | TypeStatement::RenameValue { name, .. } => {
+                    self.own_type(name)
+                }
+                TypeStatement::Drop { names, .. } => names.iter().try_for_each(|name| self.own_type(name)),
+            },
             Statement::AlterSequence(alter) => {
                 if let Some(OwnedBy::Column { table, .. }) = &alter.owned_by {
                     self.own(table)?;
                 }
                 self.own(&alter.name)
             }
+            Statement::Rename {
+                kind: Ownable::Type,
+                name,
+                ..
+            } => self.own_type(name),
             Statement::Rename { name, .. } => self.own(name),
-            Statement::SetSchema { name, schema, .. } => {
-                self.own(name)?;
+            Statement::SetSchema {
+                kind, name, schema, ..
+            } => {
+                match kind {
+                    Ownable::Type => self.own_type(name)?,
+                    _ => self.own(name)?,
+                }
                 self.create_in(&ObjectName {
                     schema: Some(schema.text.clone()),
                     name: name.name.clone(),
@@ -423,6 +442,15 @@ impl<'a> Checker<'a> {
         };
         match found {
             Some((id, kind)) => self.own_id(schema, id, kind, &name.name),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the role may change the definition of a type.
+    fn own_type(&self, name: &ObjectName) -> Result<(), SqlError> {
+        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+        match self.catalog.type_named(schema, &name.name) {
+            Some(ty) => self.own_id(schema, ty.id().0, "type", &name.name),
             None => Ok(()),
         }
     }

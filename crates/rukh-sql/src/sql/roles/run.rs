@@ -8,6 +8,7 @@ use rukh_engine::RoleChanges;
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::{
     GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
+    TypeStatement, undefined_type,
 };
 
 use super::check::{Checker, denied};
@@ -66,6 +67,7 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
             Ownable::View => "ALTER VIEW",
             Ownable::Sequence => "ALTER SEQUENCE",
             Ownable::Schema => "ALTER SCHEMA",
+            Ownable::Type => "ALTER TYPE",
         },
     })
 }
@@ -95,6 +97,10 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         Statement::CreateTable(table) => &table.name,
         Statement::CreateView(view) => &view.name,
         Statement::CreateSequence { name, .. } => name,
+        Statement::Type(statement) => match statement.as_ref() {
+            TypeStatement::CreateEnum { name, .. } => name,
+            _ => return Ok(()),
+        },
         _ => return Ok(()),
     };
     let engine = session.engine().clone();
@@ -127,8 +133,10 @@ pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Resul
         let tables = catalog.tables().filter(|table| table.schema == schema);
         let views = catalog.views().filter(|view| view.schema == schema);
         let sequences = catalog.sequences().filter(|sequence| sequence.schema == schema);
+        let types = catalog.types().filter(|ty| ty.labels.schema == schema);
         let ids = tables.map(|table| table.id.0);
         let ids = ids.chain(views.map(|view| view.id.0));
+        let ids = ids.chain(types.map(|ty| ty.id().0));
         let ids: Vec<u32> = ids.chain(sequences.map(|sequence| sequence.id.0)).collect();
         let mut changes = RoleChanges {
             put: Vec::new(),
@@ -152,16 +160,18 @@ fn schema_of(name: &ObjectName) -> &str {
     name.schema.as_deref().unwrap_or(PUBLIC)
 }
 
-/// Returns the table, view and sequence of a name, by ids.
+/// Returns the table, view, sequence and type of a name, by ids.
 fn objects_named(catalog: &Catalog, name: &ObjectName) -> Vec<(u32, Ownable)> {
     let schema = schema_of(name);
     let table = catalog.table_named(schema, &name.name).ok();
     let view = catalog.view_named(schema, &name.name);
     let sequence = catalog.sequence_named(schema, &name.name);
+    let ty = catalog.type_named(schema, &name.name);
     let all = [
         table.map(|table| (table.id.0, Ownable::Table)),
         view.map(|view| (view.id.0, Ownable::View)),
         sequence.map(|sequence| (sequence.id.0, Ownable::Sequence)),
+        ty.map(|ty| (ty.id().0, Ownable::Type)),
     ];
     all.into_iter().flatten().collect()
 }
@@ -176,6 +186,9 @@ fn kind_of(catalog: &Catalog, id: u32) -> Option<String> {
     }
     if let Some(schema) = catalog.schemas().find(|schema| schema.id.0 == id) {
         return Some(format!("schema {}", schema.name));
+    }
+    if let Some(ty) = catalog.types().find(|ty| ty.id().0 == id) {
+        return Some(format!("type {}", ty.labels.name));
     }
     let sequence = catalog.sequences().find(|sequence| sequence.id.0 == id);
     sequence.map(|sequence| format!("sequence {}", sequence.name))
@@ -481,9 +494,12 @@ impl Run<'_> {
             _ => objects_named(self.catalog, object),
         };
         // As in PostgreSQL, ALTER TABLE takes any relation.
-        let is_meant = |found: Ownable| found == kind || kind == Ownable::Table;
+        let is_meant = |found: Ownable| found == kind || kind == Ownable::Table && found != Ownable::Type;
         let Some((id, _)) = found.iter().find(|(_, found)| is_meant(*found)) else {
-            return Err(SqlError::undefined_table(&object.name).at(object.position));
+            return Err(match kind {
+                Ownable::Type => undefined_type(object, false).into(),
+                _ => SqlError::undefined_table(&object.name).at(object.position),
+            });
         };
         self.check_superuser(&format!(
             "must be superuser to change the owner of {}",

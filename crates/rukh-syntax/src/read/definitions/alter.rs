@@ -28,7 +28,7 @@ use sqlparser::tokenizer::Token;
 use crate::StatementError;
 use crate::read::definitions::create_index::primary_key_element;
 use crate::read::definitions::create_table;
-use crate::read::definitions::data_type::data_type;
+use crate::read::definitions::data_type::type_name;
 use crate::read::definitions::foreign::{foreign_key, timing};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence;
@@ -57,7 +57,7 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, StatementError
         () if reader.accept(&["sequence"]) => Ownable::Sequence,
         () => {
             let message =
-                "ALTER of anything but tables, indexes, views, sequences and schemas is not supported";
+                "ALTER of anything but tables, indexes, views, sequences, types and schemas is not supported";
             return Err(reader.unsupported(message));
         }
     };
@@ -86,7 +86,11 @@ pub(crate) fn alter(reader: &mut Reader<'_>) -> Result<Statement, StatementError
         Ownable::Table => {}
         Ownable::Sequence => return sequence::alter_sequence(reader, name, if_exists),
         Ownable::View => return Err(reader.unsupported("this form of ALTER VIEW is not supported")),
-        Ownable::Schema => return Err(StatementError::internal("schemas are altered elsewhere")),
+        Ownable::Schema | Ownable::Type => {
+            return Err(StatementError::internal(
+                "schemas and types are altered elsewhere",
+            ));
+        }
     }
     let actions = reader.list(action)?;
     let alone = |action: &AlterAction| {
@@ -465,7 +469,7 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> 
     if reader.accept(&["type"]) || reader.accept(&["set", "data", "type"]) {
         let position = reader.position();
         let ty = reader.data_type()?;
-        let ty = data_type(&ty).map_err(|error| error.at(position))?;
+        let ty = type_name(&ty, position)?;
         if reader.peeks(&["collate"]) {
             return Err(reader.unsupported("COLLATE in ALTER COLUMN TYPE is not supported"));
         }

@@ -26,7 +26,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
 use crate::read::definitions::create_index::{is_columnar, primary_key_element, sort_order};
-use crate::read::definitions::data_type::data_type;
+use crate::read::definitions::data_type::type_name;
 use crate::read::definitions::foreign::{foreign_key, references};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence::identity_options;
@@ -37,7 +37,7 @@ use crate::tree::{
     CheckDefinition, ColumnDefinition, CreateTableStatement, Expression, FamilyDefinition,
     IdentityDefinition, IdentityKind, KeyElementDefinition, KeyExprDefinition, LikeClause, Name, ObjectName,
     OnCommit, SaltDefinition, SequenceOptions, Statement, TEMPORARY, TableOptionsDefinition, TableSource,
-    UniqueDefinition,
+    TypeName, UniqueDefinition,
 };
 
 /// Reads CREATE TABLE.
@@ -364,11 +364,11 @@ pub(crate) fn column(
     let serial = serial(reader);
     let counter = serial.is_none() && reader.accept(&["counter"]);
     let ty = match serial {
-        Some(ty) => ty,
-        None if counter => DataType::BigInt,
+        Some(ty) => TypeName::Known(ty),
+        None if counter => TypeName::Known(DataType::BigInt),
         None => {
             let ty = reader.data_type()?;
-            data_type(&ty).map_err(|error| error.at(position))?
+            type_name(&ty, position)?
         }
     };
     let mut column = ColumnDefinition {

@@ -1,9 +1,10 @@
 //! Names of types: from sqlparser's tree to the types that columns have.
 
-use rukh_keys::{DataType, ValueError};
-use sqlparser::ast::{ArrayElemTypeDef, DataType as Parsed, ExactNumberInfo, TimezoneInfo};
+use rukh_keys::{DataType, EnumType, ValueError};
+use sqlparser::ast::{self, ArrayElemTypeDef, DataType as Parsed, ExactNumberInfo, Ident, TimezoneInfo};
 
 use crate::StatementError;
+use crate::tree::{ObjectName, TypeName};
 
 /// Returns the type of a column, or of a CAST, that is written like this.
 ///
@@ -29,9 +30,50 @@ pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
             Some(digits) => named(&format!("time({digits})")),
         },
         Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => data_type(element).map(DataType::array),
+        Parsed::Custom(name, _) if let Some(found) = found_enum(name) => Ok(DataType::Enum(found)),
         Parsed::Array(_) => Err(StatementError::unsupported("arrays are written as type[]")),
         // sqlparser keeps a name in quotes as it is; types have no capitals.
         _ => named(&parsed.to_string().replace('"', "")),
+    }
+}
+
+/// Returns the type that is named like this: one that every database has, or a name to be found among the definitions.
+pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, StatementError> {
+    let (of, array) = match parsed {
+        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => (element.as_ref(), true),
+        other => (other, false),
+    };
+    match (data_type(parsed), of) {
+        (Err(error), Parsed::Custom(name, modifiers))
+            if error.sqlstate == "42704" && modifiers.is_empty() =>
+        {
+            let name = ObjectName {
+                position,
+                ..ObjectName::from_ast(name)?
+            };
+            Ok(TypeName::Named { name, array })
+        }
+        (found, _) => found.map(TypeName::Known).map_err(|error| error.at(position)),
+    }
+}
+
+/// Returns a type that was found among the definitions as the tree of a statement has it, until it is planned.
+///
+/// It is a word without quotes that has a blank, which no statement can have.
+pub fn found_type(found: EnumType) -> Parsed {
+    let word = Ident::new(format!("{FOUND}{}", found.number()));
+    Parsed::Custom(ast::ObjectName::from(vec![word]), Vec::new())
+}
+
+const FOUND: &str = "enum ";
+
+/// Returns the enum that such a word is of.
+pub fn found_enum(name: &ast::ObjectName) -> Option<EnumType> {
+    match name.0.as_slice() {
+        [ast::ObjectNamePart::Identifier(word)] if word.quote_style.is_none() => {
+            EnumType::numbered(word.value.strip_prefix(FOUND)?.parse().ok()?)
+        }
+        _ => None,
     }
 }
 

@@ -11,3 +11,4 @@ pub(crate) mod lifetime;
 pub(crate) mod role;
 pub(crate) mod schema;
 pub(crate) mod sequence;
+pub(crate) mod types;

@@ -187,6 +187,27 @@ fn clauses_that_would_be_ignored() {
 #[test]
 fn utility_statements() {
     check(&[
+        (
+            "CREATE TYPE S.mood AS ENUM ('sad', 'it''s')",
+            "enum s.mood (sad, it's)",
+        ),
+        ("CREATE TYPE mood AS ENUM ()", "enum mood ()"),
+        (
+            "ALTER TYPE mood ADD VALUE IF NOT EXISTS 'a' BEFORE 'b'",
+            "type mood add if not exists a before b",
+        ),
+        (
+            "ALTER TYPE mood ADD VALUE 'a' AFTER 'b'",
+            "type mood add a after b",
+        ),
+        (
+            "ALTER TYPE mood RENAME VALUE 'a' TO 'b'",
+            "type mood rename a to b",
+        ),
+        (
+            "DROP TYPE IF EXISTS a, s.b CASCADE",
+            "drop types a, s.b if exists cascade",
+        ),
         ("DROP TABLE a, S.b", "drop table a s.b"),
         ("DROP TABLE IF EXISTS a RESTRICT", "drop table if exists a"),
         ("DROP INDEX CONCURRENTLY IF EXISTS i", "drop index if exists i"),
@@ -299,7 +320,25 @@ fn utility_errors() {
             "memberships of roles are not supported",
             7,
         ),
-        ("DROP TYPE v", "0A000", "DROP TYPE is not supported", 1),
+        ("DROP DOMAIN v", "0A000", "DROP DOMAIN is not supported", 1),
+        (
+            "CREATE TYPE v AS (a INT)",
+            "0A000",
+            "CREATE TYPE makes enums: AS ENUM ('label', …)",
+            15,
+        ),
+        (
+            "CREATE TYPE v AS ENUM (a)",
+            "42601",
+            "syntax error at or near \"a\"",
+            24,
+        ),
+        (
+            "ALTER TYPE v ADD VALUE 'a' BEHIND 'b'",
+            "42601",
+            "syntax error at or near \"BEHIND\"",
+            28,
+        ),
         ("DROP TABLE t,", "42601", "syntax error at end of input", 14),
         (
             "EXPLAIN DROP TABLE t",

@@ -163,6 +163,7 @@ pub(crate) fn summary(statement: &Statement) -> String {
         Statement::Transaction(statement) => transaction(statement),
         Statement::Role(role) => format!("{role:?}"),
         Statement::Schema(schema) => format!("{schema:?}"),
+        Statement::Type(statement) => type_statement(statement),
         Statement::Kept(kept) => format!("{kept:?}"),
         Statement::AlterSequence(alter) => format!("{alter:?}"),
         Statement::Rename { kind, name, new, .. } => {
@@ -360,6 +361,42 @@ fn action(action: &AlterAction) -> String {
         AlterAction::SetNullable { column, nullable } => {
             format!("{} {}", column.text, if *nullable { "null" } else { "not null" })
         }
+    }
+}
+
+fn type_statement(statement: &TypeStatement) -> String {
+    match statement {
+        TypeStatement::CreateEnum { name, labels } => {
+            let labels: Vec<String> = labels.iter().map(text).collect();
+            format!("enum {} ({})", object(name), labels.join(", "))
+        }
+        TypeStatement::AddValue {
+            name,
+            if_not_exists,
+            label,
+            place,
+        } => {
+            let maybe = if *if_not_exists { " if not exists" } else { "" };
+            let place = match place {
+                AddedPlace::Last => String::new(),
+                AddedPlace::Before(other) => format!(" before {}", other.text),
+                AddedPlace::After(other) => format!(" after {}", other.text),
+            };
+            format!("type {} add{maybe} {}{place}", object(name), label.text)
+        }
+        TypeStatement::RenameValue { name, old, new } => {
+            format!("type {} rename {} to {}", object(name), old.text, new.text)
+        }
+        TypeStatement::Drop {
+            names,
+            if_exists,
+            cascade,
+        } => format!(
+            "drop types {}{}{}",
+            names.iter().map(object).collect::<Vec<_>>().join(", "),
+            if *if_exists { " if exists" } else { "" },
+            if *cascade { " cascade" } else { "" }
+        ),
     }
 }
 

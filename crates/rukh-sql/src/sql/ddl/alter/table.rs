@@ -383,7 +383,7 @@ impl Change<'_> {
                     expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
                     position: column.position,
                 };
-                let retyped = retyped(self.catalog, &self.next, id, *ty, (&own, using.as_ref()))
+                let retyped = retyped(self.catalog, &self.next, id, ty.known()?, (&own, using.as_ref()))
                     .map_err(|error| error.at(column.position))?;
                 self.next = retyped.table;
                 self.through = retyped.through;
@@ -515,8 +515,8 @@ impl Change<'_> {
             let message = "a column with a value for each row cannot be added to a family";
             return Err(SqlError::unsupported(message).at(*position));
         }
-        let default = definition.default.as_ref();
-        let default = default.map(|default| checked_default(self.catalog, default, &definition.ty, text));
+        let (default, ty) = (definition.default.as_ref(), definition.ty.known()?);
+        let default = default.map(|default| checked_default(self.catalog, default, &ty, text));
         let (mut default, missing) = default.transpose()?.unzip();
         let mut identity = None;
         let mut sequence = None;
@@ -540,7 +540,7 @@ impl Change<'_> {
         let column = Column {
             id: ColumnId(0),
             name: text.clone(),
-            ty: definition.ty,
+            ty,
             nullable: definition.nullable.unwrap_or(true) && sequence.is_none(),
             default,
             family,
@@ -590,7 +590,12 @@ impl Change<'_> {
             self.catalog.check_name_free(&self.next.schema, name).is_err()
                 || self.sequences.iter().any(|(_, sequence)| sequence.name == name)
         };
-        own_sequence(&table, (&definition.name, definition.ty), given, is_taken)
+        own_sequence(
+            &table,
+            (&definition.name, definition.ty.known()?),
+            given,
+            is_taken,
+        )
     }
 
     /// Returns what becomes of the table.

@@ -1,0 +1,251 @@
+//! Names of types that the database defines: from names to types, and back to names in what is stored.
+//!
+//! | where                       | a type is                                                                     |
+//! |-----------------------------|-------------------------------------------------------------------------------|
+//! | the text of a statement     | a name, found by the search path                                              |
+//! | the tree that is planned    | [`found_type`], which is the type itself                                      |
+//! | stored texts                | [`EnumType::sql_name`], the name with its schema unless that is `public`       |
+//!
+//! Stored texts of a table name types of its columns only, so that a table can be read alone. A type that gets another name gets it in
+//! all texts, too ([`renamed`]).
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use rukh_catalog::{Catalog, PUBLIC, Table};
+use rukh_error::SqlError;
+use rukh_keys::{DataType, EnumType};
+use rukh_syntax::sqlparser::ast::{
+    self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
+};
+use rukh_syntax::{ObjectName, Statement, Walk, WalkMut, data_type, found_enum, found_type, quoted};
+
+use crate::bind::spelling::parsing::parse;
+
+/// Finds a type by its schema, if one is named, and its name.
+pub(crate) type Find<'f> = dyn Fn(Option<&str>, &str) -> Option<EnumType> + 'f;
+
+/// Returns an enum of the definitions.
+pub(crate) fn in_catalog(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+    |schema, name| {
+        let found = catalog.type_named(schema.unwrap_or(PUBLIC), name)?;
+        Some(EnumType::of(found.labels.clone()))
+    }
+}
+
+/// Returns an enum that is the type of a column, or of its elements.
+pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+    |schema, name| {
+        let mut types = table.columns.iter().map(|column| column.ty);
+        types.find_map(|ty| of_type(ty)(schema, name))
+    }
+}
+
+/// Returns the enum that a type is, or the type of its elements, if it has this name.
+pub(crate) fn of_type(ty: DataType) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+    move |schema, name| match ty.element().unwrap_or(ty) {
+        DataType::Enum(of) => {
+            let definition = of.definition();
+            let is_meant = definition.schema == schema.unwrap_or(PUBLIC) && definition.name == name;
+            is_meant.then_some(of)
+        }
+        _ => None,
+    }
+}
+
+/// Puts types in the place of their names in the casts of a tree; names that are not found stay.
+pub(crate) fn resolve(node: &mut (impl WalkMut + ?Sized), find: &Find<'_>) {
+    struct Resolver<'f>(&'f Find<'f>);
+
+    impl VisitorMut for Resolver<'_> {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Expr::Cast { data_type, .. } = expr {
+                resolve_type(data_type, self.0);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Resolver(find));
+}
+
+/// Puts a type in the place of its name.
+pub(crate) fn resolve_type(ty: &mut Parsed, find: &Find<'_>) {
+    if let Some(name) = named(ty)
+        && let Some(found) = find(name.schema.as_deref(), &name.name)
+    {
+        *element(ty) = found_type(found);
+    }
+}
+
+/// Returns a type, or that of the elements of an array.
+fn element(ty: &mut Parsed) -> &mut Parsed {
+    match ty {
+        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element.as_mut(),
+        other => other,
+    }
+}
+
+/// Returns the name of a type that only the definitions know, or of the elements of an array of it.
+fn named(ty: &Parsed) -> Option<ObjectName> {
+    let element = match ty {
+        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element.as_ref(),
+        other => other,
+    };
+    match element {
+        Parsed::Custom(name, modifiers) if modifiers.is_empty() && data_type(element).is_err() => {
+            ObjectName::from_ast(name).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Whether a query names a type that only the definitions know.
+pub(crate) fn names_types(query: &Query) -> bool {
+    struct Finder;
+
+    impl Visitor for Finder {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Cast { data_type, .. } if named(data_type).is_some() => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    query.walk(&mut Finder).is_break()
+}
+
+/// Gives the types of a tree the names by which they are stored.
+pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {
+    struct Speller;
+
+    impl VisitorMut for Speller {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Expr::Cast { data_type, .. } = expr
+                && let place = element(data_type)
+                && let Parsed::Custom(name, _) = place
+                && let Some(found) = found_enum(name)
+            {
+                let definition = found.definition();
+                *place = type_of(&definition.schema, &definition.name);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Speller);
+}
+
+/// Returns a type by its name, as [`EnumType::sql_name`] writes it.
+fn type_of(schema: &str, name: &str) -> Parsed {
+    let ident = |name: &str| match quoted(name) == name {
+        true => Ident::new(name),
+        false => Ident::with_quote('"', name),
+    };
+    let parts = match schema {
+        PUBLIC => vec![ident(name)],
+        schema => vec![ident(schema), ident(name)],
+    };
+    Parsed::Custom(ast::ObjectName::from(parts), Vec::new())
+}
+
+/// Returns an expression as it is stored.
+pub(crate) fn stored_text(expr: &Expr) -> String {
+    let mut expr = expr.clone();
+    spell_out(&mut expr);
+    expr.to_string()
+}
+
+/// Reads a stored query.
+pub(crate) fn stored_query(sql: &str, catalog: &Catalog) -> Result<Box<Query>, SqlError> {
+    let Statement::Query(mut query) = parse(sql)? else {
+        return Err(SqlError::internal("a view holds another statement than a query"));
+    };
+    if catalog.types().next().is_some() {
+        resolve(query.as_mut(), &in_catalog(catalog));
+    }
+    Ok(query)
+}
+
+/// What becomes of a type in stored texts.
+pub(crate) enum Change<'c> {
+    /// Another name, or another schema.
+    Name {
+        /// Schema and name before.
+        old: (&'c str, &'c str),
+        /// Schema and name after.
+        new: (&'c str, &'c str),
+    },
+    /// Another text of a label.
+    Label {
+        /// Schema and name of the type.
+        of: (&'c str, &'c str),
+        /// The label before.
+        old: &'c str,
+        /// The label after.
+        new: &'c str,
+    },
+}
+
+impl Change<'_> {
+    fn type_name(&self) -> (&str, &str) {
+        match self {
+            Change::Name { old, .. } => *old,
+            Change::Label { of, .. } => *of,
+        }
+    }
+}
+
+/// Changes what a stored tree says of a type; returns whether it says something.
+pub(crate) fn renamed(node: &mut (impl WalkMut + ?Sized), change: &Change<'_>) -> bool {
+    struct Renamer<'c> {
+        change: &'c Change<'c>,
+        found: bool,
+    }
+
+    impl VisitorMut for Renamer<'_> {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            let Expr::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr: value,
+                data_type,
+                ..
+            } = expr
+            else {
+                return ControlFlow::Continue(());
+            };
+            let is_meant = named(data_type).is_some_and(|name| {
+                (name.schema.as_deref().unwrap_or(PUBLIC), name.name.as_str()) == self.change.type_name()
+            });
+            if !is_meant {
+                return ControlFlow::Continue(());
+            }
+            self.found = true;
+            match self.change {
+                Change::Name { new, .. } => *element(data_type) = type_of(new.0, new.1),
+                Change::Label { old, new, .. } => {
+                    if let Expr::Value(value) = value.as_mut()
+                        && let Value::SingleQuotedString(text) = &mut value.value
+                        && text == old
+                    {
+                        *text = (*new).to_string();
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let mut renamer = Renamer { change, found: false };
+    let ControlFlow::Continue(()) = node.walk_mut(&mut renamer);
+    renamer.found
+}

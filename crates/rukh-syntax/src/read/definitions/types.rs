@@ -1,0 +1,101 @@
+//! Types that a database defines.
+//!
+//! ```text
+//! CREATE TYPE [schema.]name AS ENUM ('label', …)
+//! ALTER TYPE [schema.]name ADD VALUE [IF NOT EXISTS] 'label' [{BEFORE | AFTER} 'label']
+//! ALTER TYPE [schema.]name RENAME VALUE 'label' TO 'label'
+//! ALTER TYPE [schema.]name {RENAME TO name | SET SCHEMA schema | OWNER TO role}
+//! DROP TYPE [IF EXISTS] [schema.]name, … [CASCADE | RESTRICT]
+//! ```
+
+use sqlparser::tokenizer::Token;
+
+use crate::StatementError;
+use crate::read::reader::Reader;
+use crate::tree::{AddedPlace, Name, Ownable, Statement, TypeStatement};
+
+/// Reads CREATE TYPE.
+pub(crate) fn create_type(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["create", "type"])?;
+    let name = reader.object_name()?;
+    if !reader.accept(&["as", "enum"]) {
+        return Err(reader.unsupported("CREATE TYPE makes enums: AS ENUM ('label', …)"));
+    }
+    let labels = match (reader.peek_at(0), reader.peek_at(1)) {
+        (Token::LParen, Token::RParen) => {
+            reader.take();
+            reader.take();
+            Vec::new()
+        }
+        _ => reader.parenthesised(label)?,
+    };
+    Ok(statement(TypeStatement::CreateEnum { name, labels }))
+}
+
+/// Reads ALTER TYPE.
+pub(crate) fn alter_type(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["alter", "type"])?;
+    let name = reader.object_name()?;
+    if reader.accept(&["add", "value"]) {
+        let if_not_exists = reader.if_not_exists();
+        let added = label(reader)?;
+        let place = match () {
+            () if reader.accept(&["before"]) => AddedPlace::Before(label(reader)?),
+            () if reader.accept(&["after"]) => AddedPlace::After(label(reader)?),
+            () => AddedPlace::Last,
+        };
+        return Ok(statement(TypeStatement::AddValue {
+            name,
+            if_not_exists,
+            label: added,
+            place,
+        }));
+    }
+    if reader.accept(&["rename", "value"]) {
+        let old = label(reader)?;
+        reader.expect(&["to"])?;
+        let new = label(reader)?;
+        return Ok(statement(TypeStatement::RenameValue { name, old, new }));
+    }
+    let (kind, if_exists) = (Ownable::Type, false);
+    if reader.accept(&["rename", "to"]) {
+        let new = reader.name()?;
+        return Ok(Statement::Rename {
+            kind,
+            name,
+            if_exists,
+            new,
+        });
+    }
+    reader.expect(&["set", "schema"])?;
+    let schema = reader.name()?;
+    Ok(Statement::SetSchema {
+        kind,
+        name,
+        if_exists,
+        schema,
+    })
+}
+
+/// Reads DROP TYPE.
+pub(crate) fn drop_type(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    reader.expect(&["drop", "type"])?;
+    let if_exists = reader.if_exists();
+    let names = reader.list(Reader::object_name)?;
+    let cascade = reader.cascade();
+    Ok(statement(TypeStatement::Drop {
+        names,
+        if_exists,
+        cascade,
+    }))
+}
+
+fn label(reader: &mut Reader<'_>) -> Result<Name, StatementError> {
+    let position = reader.position();
+    let text = reader.string()?;
+    Ok(Name { text, position })
+}
+
+fn statement(statement: TypeStatement) -> Statement {
+    Statement::Type(Box::new(statement))
+}
