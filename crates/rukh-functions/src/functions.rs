@@ -73,6 +73,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(common::bounded::functions())
         .chain(texts::regex::functions())
         .chain(lists::arrays::functions())
+        .chain(lists::quantified::functions())
         .chain(lists::enums::functions().into_iter().map(Arc::new))
         .chain(texts::encoding::functions())
         .chain(times::moment_parts::functions())

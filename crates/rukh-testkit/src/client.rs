@@ -175,6 +175,8 @@ fn type_name(ty: DataType, oid: Option<u32>) -> String {
         (Some(INTERVAL), _) => "interval".to_owned(),
         (Some(oid), _) => match ARRAYS.iter().find(|(number, _)| *number == oid) {
             Some((_, name)) => (*name).to_owned(),
+            // That of the enum of the random tables.
+            None if rukh::element_of_enums(oid).is_some() => "_mood".to_owned(),
             None => format!("type {oid}"),
         },
         (None, DataType::TinyInt) => "smallint".to_owned(),

@@ -480,8 +480,11 @@ fn ask(
     // The labels of a database are its own: a client sends texts.
     let value = |constant: &Constant| match constant.ty.element().unwrap_or(constant.ty) {
         DataType::Enum(_) => {
-            let text = constant.ty.format_text(&constant.datum());
-            Value::new(Datum::Text(text), DataType::Varchar(None))
+            let text = match constant.datum() {
+                Datum::Null => Datum::Null,
+                datum => Datum::Text(constant.ty.format_text(&datum)),
+            };
+            Value::new(text, DataType::Varchar(None))
         }
         _ => Value::new(constant.datum(), constant.ty),
     };

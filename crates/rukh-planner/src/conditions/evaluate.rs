@@ -64,8 +64,16 @@ impl Row<'_> {
                 Ok(found?.map(|found| found != *negated))
             }
             Predicate::IsNull { operand, negated } => {
-                let value = self.value(operand)?;
-                Ok(value.map(|value| value.is_null() != *negated))
+                let is_null = match operand {
+                    // Of any type: a document is NULL or not, and compares with nothing here.
+                    Operand::Term(term) => {
+                        let known = self.types.term_type(*term);
+                        known.map(|_| (self.values)(*term).is_null())
+                    }
+                    Operand::Constant(k) => Some(k.datum.is_null()),
+                    other => self.value(other)?.map(|value| value.is_null()),
+                };
+                Ok(is_null.map(|is_null| is_null != *negated))
             }
             Predicate::IsDistinct { left, right, negated } => {
                 let distinct = self.is_distinct(left, right)?;
@@ -227,4 +235,45 @@ fn all(parts: impl Iterator<Item = Answer>) -> Answer {
 fn any(parts: impl Iterator<Item = Answer>) -> Answer {
     let none = all(parts.map(|part| Ok(part?.map(|holds| !holds))));
     Ok(none?.map(|none| !none))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::conditions::term::TermType;
+
+    struct Of(DataType);
+
+    impl TermTypes for Of {
+        fn term_type(&self, _: TermId) -> Option<TermType> {
+            Some(TermType {
+                ty: self.0,
+                nullable: true,
+            })
+        }
+    }
+
+    #[test]
+    fn values_of_types_that_do_not_compare_are_null_or_not() {
+        let values = [
+            (DataType::Jsonb, Datum::Jsonb(Vec::new())),
+            (DataType::Json, Datum::Text("1".to_string())),
+            (
+                DataType::Interval,
+                Datum::Interval(rukh_keys::Interval::default()),
+            ),
+            (DataType::Char(2).array(), Datum::Array(vec![0])),
+        ];
+        for (ty, value) in values {
+            for (datum, is_null) in [(value, true), (Datum::Null, false)] {
+                let is_not_null = Predicate::IsNull {
+                    operand: Operand::Term(TermId(0)),
+                    negated: true,
+                };
+                let answer = evaluate(&is_not_null, &Of(ty), &|_| datum.clone());
+                assert_eq!(answer.unwrap(), Some(is_null), "{ty}");
+            }
+        }
+    }
 }

@@ -25,11 +25,12 @@ static ORDER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
         "jsonb_order",
         Some(ArrowType::LargeBinary),
         ArrowType::Binary,
-        orders_of,
+        keys_of,
     )
 });
 
-fn orders_of(forms: &ArrayRef) -> DataFusionResult<ArrayRef> {
+/// Returns the bytes by which each document compares.
+pub(crate) fn keys_of(forms: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let forms = forms.as_binary::<i64>().iter();
     let keys = forms.map(|form| form.map(|form| Jsonb::new(form).order_key()));
     Ok(Arc::new(keys.collect::<BinaryArray>()))

@@ -6,3 +6,4 @@ pub mod array_order;
 pub mod arrays;
 pub(crate) mod dimensions;
 pub(crate) mod enums;
+pub mod quantified;

@@ -31,7 +31,8 @@ pub fn number_of(interval: IntervalMonthDayNano) -> ScalarValue {
     ScalarValue::Decimal128(Some(order_of(interval)), 38, 0)
 }
 
-fn orders_of(intervals: &ArrayRef) -> DataFusionResult<ArrayRef> {
+/// Returns [`order_of`] each interval.
+pub(crate) fn orders_of(intervals: &ArrayRef) -> DataFusionResult<ArrayRef> {
     let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>();
     let orders = intervals.iter().map(|interval| interval.map(order_of));
     let orders: Decimal128Array = orders.collect();

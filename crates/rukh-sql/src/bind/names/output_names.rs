@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
 use rukh_syntax::sqlparser::ast::{
-    DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderByKind,
-    Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
+    ArrayElemTypeDef, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
 };
 
 use crate::bind::spelling::spelled;
@@ -21,6 +21,7 @@ use rukh_functions::functions::common::cast_apart::CAST_APART;
 use rukh_functions::functions::common::declared::DECLARED;
 use rukh_functions::functions::common::outer_aggregate::{OUTER_AGGREGATE, WITH_OUTER};
 use rukh_functions::functions::lists::arrays::BESIDE_NULL;
+use rukh_functions::functions::lists::quantified::operator_of;
 use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
@@ -260,6 +261,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 CAST_APART | DECLARED | WITH_OUTER | ROUND_MOMENT => return of_argument(call),
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL | BITWISE_NOT | WIDE_NUMBER => return None,
+                name if operator_of(name).is_some() => return None,
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
                 name => spelled::written(name),
@@ -388,6 +390,7 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Uuid => "uuid",
         DataType::Interval { .. } => "interval",
         DataType::Custom(name, _) if let Some(found) = found_enum(name) => &found.definition().name,
+        DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) => return type_name(of),
         other => return other.to_string().to_lowercase(),
     }
     .to_string()

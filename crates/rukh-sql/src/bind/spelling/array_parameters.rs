@@ -18,7 +18,7 @@ use rukh_keys::{Datum, array_elements};
 use rukh_syntax::{Walk, WalkMut};
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
-fn number_of(expr: &Expr) -> Option<usize> {
+pub(crate) fn number_of(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Nested(inner) => number_of(inner),
         Expr::Cast {

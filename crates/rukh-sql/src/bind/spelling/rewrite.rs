@@ -50,6 +50,7 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::names::order_names;
 use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outputs, part_twins};
 use crate::bind::names::stars::name_schemas;
+use crate::bind::spelling::array_parameters::number_of;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::row_subqueries;
@@ -60,6 +61,7 @@ use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::SQUARE_ROOT;
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::lists::arrays::BESIDE_NULL;
+use rukh_functions::functions::lists::quantified::function_of;
 use rukh_functions::functions::texts::regex::SUBSTRING;
 use rukh_functions::functions::texts::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::times::extract::EXTRACT;
@@ -294,6 +296,12 @@ fn named_subquery(right: &Expr) -> Option<Box<Expr>> {
     }
 }
 
+/// Returns a comparison with the elements of an array as a call of a function, unless the array is a parameter.
+fn quantified(left: &Expr, op: &BinaryOperator, right: &Expr, all: bool) -> Option<Expr> {
+    let name = function_of(&op.to_string(), all).filter(|_| number_of(right).is_none())?;
+    Some(call(name, vec![left.clone(), right.clone()]))
+}
+
 /// Returns how many comparisons with ANY or ALL of a subquery are in a query: those around it have more.
 fn comparisons_within(query: &Query) -> usize {
     struct Comparisons(usize);
@@ -521,21 +529,25 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             compare_op,
             right,
             is_some,
-        } => Ok(named_subquery(right).map(|right| Expr::AnyOp {
-            left: left.clone(),
-            compare_op: compare_op.clone(),
-            right,
-            is_some: *is_some,
-        })),
+        } => Ok(named_subquery(right)
+            .map(|right| Expr::AnyOp {
+                left: left.clone(),
+                compare_op: compare_op.clone(),
+                right,
+                is_some: *is_some,
+            })
+            .or_else(|| quantified(left, compare_op, right, false))),
         Expr::AllOp {
             left,
             compare_op,
             right,
-        } => Ok(named_subquery(right).map(|right| Expr::AllOp {
-            left: left.clone(),
-            compare_op: compare_op.clone(),
-            right,
-        })),
+        } => Ok(named_subquery(right)
+            .map(|right| Expr::AllOp {
+                left: left.clone(),
+                compare_op: compare_op.clone(),
+                right,
+            })
+            .or_else(|| quantified(left, compare_op, right, true))),
         _ => Ok(None),
     }
 }

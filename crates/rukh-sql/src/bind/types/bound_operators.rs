@@ -149,6 +149,27 @@ pub(crate) fn check(left: &Expr, name: &str, right: &Expr, schema: &DFSchema) ->
     }
 }
 
+/// Fails if an operator does not exist for a value and the elements of an array.
+pub(crate) fn check_among(value: &Expr, name: &str, array: &Expr, schema: &DFSchema) -> Result<(), SqlError> {
+    let (Some(value_kind), Some(array_kind)) = (operand(value, schema), operand(array, schema)) else {
+        return Ok(());
+    };
+    let element = match array_kind {
+        Some(Kind::Array(element)) => *element,
+        None => return Ok(()),
+        Some(_) => {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Err(SqlError::statement("42809", message));
+        }
+    };
+    // A text may have been made of a UUID.
+    let may_be = |kind: Kind| kind.is_text() || kind == Kind::Uuid;
+    if value_kind.is_some_and(may_be) && may_be(element) {
+        return Ok(());
+    }
+    chosen(name, &[value_kind, Some(element)]).map(drop)
+}
+
 /// Whether one operand is a UUID, and the other a text that may have been made of one: that of CASE, `coalesce`, an element of an array.
 fn may_be_uuids(
     left: &Expr,

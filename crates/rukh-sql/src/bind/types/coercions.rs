@@ -39,6 +39,7 @@ use rukh_functions::casts::read::read_text;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::lists::array_order::array_comparison;
+use rukh_functions::functions::lists::quantified;
 use rukh_functions::functions::numbers::arithmetic::roomy;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
@@ -167,6 +168,11 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
         Expr::IsUnknown(inner) => Expr::IsUnknown(boolean(inner)?),
         Expr::IsNotUnknown(inner) => Expr::IsNotUnknown(boolean(inner)?),
         Expr::Case(case) => Expr::Case(of_case(case, schema)?),
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if let Some((op, _)) = quantified::operator_of(func.name()) =>
+        {
+            func.call(among_elements(args, op, schema)?)
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) => {
             let kept = match args.as_slice() {
                 [value, other] if func.name() == "nullif" => kept_type(value, other, schema)?,
@@ -209,6 +215,37 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
         }
         other => return Ok(Transformed::no(other)),
     }))
+}
+
+/// Casts a value and an array to the types in which an operator takes the value and the elements.
+fn among_elements(args: Vec<Expr>, op: Operator, schema: &DFSchema) -> DataFusionResult<Vec<Expr>> {
+    let [value, array] = args.as_slice() else {
+        return Ok(args);
+    };
+    let (_, array_field) = array.to_field(schema)?;
+    let ArrowType::List(of) = array_field.data_type() else {
+        return Ok(args);
+    };
+    let field = |name: &str, ty: &ArrowType| (None, Arc::new(Field::new(name, ty.clone(), true)));
+    let fields = vec![
+        field("value", &value.get_type(schema)?),
+        field("element", of.data_type()),
+    ];
+    let both = DFSchema::new_with_metadata(fields, Default::default())?;
+    let column = |name: &str| Expr::Column(Column::new_unqualified(name));
+    let left = match literal(value) {
+        Some(_) => value.clone(),
+        None => column("value"),
+    };
+    let (of_value, of_element) = operand_types(&left, op, &column("element"), &both)?;
+    let list = match of_element == *of.data_type() {
+        true => array_field.data_type().clone(),
+        false => ArrowType::new_list(of_element, true),
+    };
+    Ok(vec![
+        converted(value.clone(), &of_value, schema)?,
+        converted(array.clone(), &list, schema)?,
+    ])
 }
 
 /// Casts what a node of a plan compares and puts together by itself.

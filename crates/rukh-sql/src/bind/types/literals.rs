@@ -56,6 +56,7 @@ use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
 use rukh_functions::forms::numerics::NAN;
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::common::exact::{exact_call, exact_operator};
+use rukh_functions::functions::lists::quantified;
 use rukh_functions::functions::numbers::arithmetic::{checked, checked_function};
 use rukh_functions::functions::numbers::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::functions::texts::regex::POINT_IS_ANY;
@@ -315,6 +316,12 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         Expr::ScalarFunction(ScalarFunction { func, args }) if exact_operator(&func).is_some() => {
             Ok(Transformed::yes(exact_call(&func, args)))
         }
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if quantified::operator_of(func.name()).is_some() =>
+        {
+            let (args, changed) = among_elements(args, schema)?;
+            Ok(Transformed::new_transformed(func.call(args), changed))
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) if takes_alike(&func) => {
             let (args, changed) = alike(args, schema)?;
             Ok(Transformed::new_transformed(func.call(args), changed))
@@ -525,6 +532,37 @@ fn takes_alike(function: &ScalarUDF) -> bool {
         function.name(),
         "coalesce" | "greatest" | "least" | "nullif" | "make_array"
     )
+}
+
+/// Reads a literal beside an array in the type of its elements, and an array that is a literal as one of the type of the value.
+fn among_elements(args: Vec<Expr>, schema: &DFSchema) -> DataFusionResult<(Vec<Expr>, bool)> {
+    let [value, array] = args.as_slice() else {
+        return Ok((args, false));
+    };
+    let field = array.to_field(schema)?.1;
+    if let Some(text) = literal_text(array) {
+        let ty = value.get_type(schema)?;
+        let ty = if ty.is_null() { ArrowType::Utf8 } else { ty };
+        let list = ArrowType::new_list(ty, true);
+        let read = read_text(&lit(text), &list, &DFSchema::empty());
+        return Ok(match read {
+            Some(array) => (vec![value.clone(), array], true),
+            None => (args, false),
+        });
+    }
+    let ArrowType::List(of) = field.data_type() else {
+        return Ok((args, false));
+    };
+    let typed = match literal_text(value) {
+        Some(text) if are_uuids(&field) => Some(value_of_text(&DataType::Uuid, text)?),
+        Some(text) => read_in(text, of)?,
+        None if is_null_text(value) => Some(Expr::Literal(ScalarValue::try_from(of.data_type())?, None)),
+        None => None,
+    };
+    Ok(match typed {
+        Some(value) => (vec![value, array.clone()], true),
+        None => (args, false),
+    })
 }
 
 fn typed_case(case: Case, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {

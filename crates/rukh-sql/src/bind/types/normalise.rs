@@ -30,6 +30,7 @@ use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::DECLARED;
 use rukh_functions::functions::common::exact::exact_operator;
+use rukh_functions::functions::lists::quantified;
 use rukh_functions::functions::numbers::arithmetic::operator_of;
 use rukh_functions::functions::texts::regex::POINT_IS_ANY;
 use rukh_functions::functions::texts::similar::OPENING;
@@ -130,6 +131,14 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
                     Some(_) => binary_text(&as_written(left), op, &as_written(right)),
                     None => binary_text(left, op, right),
                 };
+            }
+            if let (Some((op, all)), [value, array]) =
+                (quantified::operator_of(call.name()), call.args.as_slice())
+            {
+                let word = if all { "ALL" } else { "ANY" };
+                let value = operand(value, Comparison.tighter(), true)?;
+                let text = format!("{value} {op} {word} ({})", printed(array, Loosest)?);
+                return Some((text, Comparison));
             }
             if let (Some(op), [left, right]) = (documents::operator_of(call.name()), call.args.as_slice()) {
                 return binary_text(left, op, right);

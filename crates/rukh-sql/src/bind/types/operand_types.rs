@@ -14,9 +14,12 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, LogicalPlan, Ope
 
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
+use rukh_functions::functions::lists::quantified;
 use rukh_functions::signatures::resolve::common;
 
-use crate::bind::types::bound_operators::{check as exists, may_be_uuid, operand};
+use crate::bind::types::bound_operators::{
+    check as exists, check_among as exists_among, may_be_uuid, operand,
+};
 
 /// Fails if an operator of the expression, at its top, does not exist for its operands.
 pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
@@ -53,6 +56,12 @@ pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
             [value, other] => exists(value, "=", other, schema),
             _ => Ok(()),
         },
+        Expr::ScalarFunction(call) if let Some((op, _)) = quantified::operator_of(call.func.name()) => {
+            match call.args.as_slice() {
+                [value, array] => exists_among(value, &symbol(op), array, schema),
+                _ => Ok(()),
+            }
+        }
         Expr::ScalarFunction(call) if matches!(call.func.name(), "coalesce" | "greatest" | "least") => {
             alike(call.func.name(), &call.args, schema)
         }

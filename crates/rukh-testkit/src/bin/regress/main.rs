@@ -75,6 +75,7 @@ const POSTGRESQL_TYPES: &[&str] = &[
     "interval",
     "uuid",
     "arrays",
+    "enum",
     "horology",
     "regex",
 ];
