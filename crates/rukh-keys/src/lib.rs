@@ -35,7 +35,6 @@ mod datum;
 mod decode;
 mod display;
 mod encode;
-mod enums;
 mod error;
 mod field_test;
 mod group;
@@ -59,7 +58,6 @@ pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to
 pub use counters::ScanCounters;
 pub use datum::{Datum, DatumRef};
 pub use display::{DatumDisplay, KeyDisplay, SpanDisplay};
-pub use enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace};
 pub use error::{KeyDecodeError, ValueError};
 pub use field_test::{Bound, FieldTest};
 pub use group::KeyGroup;
@@ -77,3 +75,4 @@ pub use times::calendar::{
 };
 pub use times::interval::Interval;
 pub use types::DataType;
+pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace};

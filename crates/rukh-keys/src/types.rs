@@ -2,11 +2,13 @@
 //!
 //! Bringing values into the form of a type is in `check`, reading and writing them as text in `input` and `output`.
 
+pub(crate) mod enums;
+
 use crate::datum::Datum;
-use crate::enums::{EnumDefinition, EnumLabel, EnumType};
 use crate::error::ValueError;
 use crate::numeric::NUMERIC_HALF;
 use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::types::enums::{EnumDefinition, EnumLabel, EnumType};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;

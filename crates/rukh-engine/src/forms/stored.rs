@@ -112,7 +112,7 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
         if !ty.labels.is_ordered() {
             let key = String::from_utf8_lossy(key).into_owned();
             let message = "the labels of an enum are not in the order of their codes".to_string();
-            return Err(CatalogError::Corrupted { key, message }.into());
+            return Err(CatalogError::Corrupted { key, message });
         }
         catalog = catalog.with_type(ty);
         Ok(())
