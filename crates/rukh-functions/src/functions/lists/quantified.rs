@@ -22,6 +22,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr_common::datum::apply_cmp;
 
+use rukh_error::SqlError;
+
 use crate::functions::common::undefined::undefined_function;
 use crate::functions::json::order::keys_of;
 use crate::functions::times::interval_order::orders_of;
@@ -88,6 +90,11 @@ impl ScalarUDFImpl for Quantified {
         match types {
             // A literal is a text until it is read.
             [_, ArrowType::List(_) | ArrowType::Null | ArrowType::Utf8] => Ok(types.to_vec()),
+            [_, _] => {
+                let message = "op ANY/ALL (array) requires array on right side";
+                let error = SqlError::statement("42809", message);
+                Err(DataFusionError::External(Box::new(error)))
+            }
             _ => Err(undefined_function(self.name, types)),
         }
     }
