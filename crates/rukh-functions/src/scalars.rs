@@ -16,7 +16,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Decimal128Type, Decimal256Type, Float64Type, i256,
+    DataType as ArrowType, Decimal128Type, Decimal256Type, Field, Float64Type, i256,
 };
 use datafusion::common::ScalarValue;
 use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts, ValueError, array_form, array_text};
@@ -25,7 +25,9 @@ use crate::batch::array_of;
 use crate::casts::numbers::converted;
 use crate::forms::intervals::{arrow_of, interval_of, of_durations};
 use crate::forms::numerics::{self, datum_of, is_nan, overflow, parts_of, unscaled_of_form};
-use crate::types::{arrow_type, data_type_of_arrow, enum_of, taken_type};
+use crate::types::{
+    TYPE_KEY, arrow_type, data_type_of, data_type_of_arrow, enum_of, postgres_name, taken_type,
+};
 use rukh_error::SqlError;
 
 /// Returns a datum as a literal of its type.
@@ -192,7 +194,7 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
         }
         (from, ty) if ty.is_decimal() && from.is_numeric() => match converted(array, &arrow_type(ty))? {
             Some(decimals) => datums_from_array(&decimals, ty)?,
-            None => return Err(mismatch(column, ty, from)),
+            None => return Err(mismatch(column, ty, &data_type_of_arrow(from))),
         },
         (ArrowType::Float16 | ArrowType::Float32 | ArrowType::Float64, DataType::Real) => {
             datums_from_array(&cast(array, &ArrowType::Float64)?, &DataType::Double)?
@@ -205,10 +207,33 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
             datums_from_array(&floats, ty)?
         }
         (from, ty) if ty.is_text() && has_text(from) => text_datums(array)?,
+        (ArrowType::LargeUtf8, DataType::Jsonb) | (ArrowType::LargeBinary, DataType::Json) => {
+            let texts = text_datums(array)?.into_iter();
+            let read = |datum| match datum {
+                Datum::Text(text) => ty.parse_text(&text),
+                other => Ok(other),
+            };
+            texts.map(read).collect::<Result<_, _>>()?
+        }
         (from, ty) if converts(from, ty) => datums_from_array(&cast(array, &arrow_type(ty))?, ty)?,
-        (from, ty) => return Err(mismatch(column, ty, from)),
+        (from, ty) => return Err(mismatch(column, ty, &data_type_of_arrow(from))),
     };
     datums.into_iter().map(|datum| Ok(ty.check(datum)?)).collect()
+}
+
+/// Checks that a column takes the values of an expression that is no literal: a text is read as a value of another type
+/// only where it is one. That the other types fit is checked by [`assigned_datums`].
+///
+/// # Errors
+/// 42804.
+pub fn check_assigned(from: &Field, ty: &DataType, column: &str) -> Result<(), SqlError> {
+    let is_text = is_text(from.data_type()) && data_type_of(from).is_text();
+    // UUIDs are texts, and not everything that gives one says so.
+    let may_fit = ty.is_text() || (*ty == DataType::Uuid && !from.metadata().contains_key(TYPE_KEY));
+    match is_text && !may_fit {
+        true => Err(mismatch(column, ty, &data_type_of(from))),
+        false => Ok(()),
+    }
 }
 
 /// Returns arrays as they are stored in a column: each element by an assignment cast.
@@ -220,7 +245,7 @@ fn assigned_arrays(lists: &ListArray, element: DataType, column: &str) -> Result
     // UUIDs are texts.
     if is_text(&from) && !element.is_text() && element != DataType::Uuid {
         let list = ArrowType::new_list(from, true);
-        return Err(mismatch(column, &element.array(), &list));
+        return Err(mismatch(column, &element.array(), &data_type_of_arrow(&list)));
     }
     let form = |values: Option<ArrayRef>| match values {
         None => Ok(Datum::Null),
@@ -305,11 +330,19 @@ fn text_datums(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
     Ok(datums_from_array(array, &ty)?.into_iter().map(text).collect())
 }
 
-fn mismatch(column: &str, ty: &DataType, from: &ArrowType) -> SqlError {
-    let from = data_type_of_arrow(from).postgres_name();
+/// Returns the name of a type in messages.
+fn name(ty: &DataType) -> String {
+    match ty.element() {
+        Some(element) => format!("{}[]", postgres_name(&element)),
+        None => postgres_name(ty).to_string(),
+    }
+}
+
+fn mismatch(column: &str, ty: &DataType, from: &DataType) -> SqlError {
     let message = format!(
-        "column \"{column}\" is of type {} but expression is of type {from}",
-        ty.postgres_name()
+        "column \"{column}\" is of type {} but expression is of type {}",
+        name(ty),
+        name(from)
     );
     SqlError::statement("42804", message).with_hint("You will need to rewrite or cast the expression.")
 }

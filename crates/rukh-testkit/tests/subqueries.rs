@@ -1,6 +1,6 @@
 //! Subqueries drawn at random, in every clause and within each other: the rows of PostgreSQL.
 //!
-//! A case draws three small tables with the same column names, NULLs and indexes, and asks queries whose select list, FROM, ON, WHERE,
+//! A case draws three small tables with the same column names, NULL or not, and indexes, and asks queries whose select list, FROM, ON, WHERE,
 //! GROUP BY, HAVING and ORDER BY hold scalar subqueries, EXISTS, IN, ANY and ALL. Subqueries read the tables of all queries around them,
 //! have groups or an aggregate of no groups, joins, LIMIT, and set operations. What Rukh refuses has to be refused with `0A000`, and rarely.
 //! `RUKH_REPORT` prints each query before it runs, and the refused and slow ones.
@@ -113,9 +113,15 @@ fn tables(random: &mut StdRng) -> Vec<(String, bool)> {
     let mut script = Vec::new();
     for table in ["a", "b", "c"] {
         script.push((format!("DROP TABLE IF EXISTS {table}"), true));
-        let columns = "k INTEGER NOT NULL, i INTEGER, n BIGINT, s VARCHAR, PRIMARY KEY (k)";
+        let is_full: [bool; 3] = std::array::from_fn(|_| random.random_ratio(1, 4));
+        let [i, n, s] = is_full.map(|is_full| if is_full { " NOT NULL" } else { "" });
+        let text = ["VARCHAR", "VARCHAR(3)", "VARCHAR(5)"].choose(random);
+        let text = text.copied().unwrap_or("VARCHAR");
+        let columns = format!("k INTEGER NOT NULL, i INTEGER{i}, n BIGINT{n}, s {text}{s}, PRIMARY KEY (k)");
         script.push((format!("CREATE TABLE {table} ({columns})"), true));
-        let some = |values: &[&'static str], random: &mut StdRng| match random.random_ratio(1, 5) {
+        let some = |values: &[&'static str], is_full: bool, random: &mut StdRng| match !is_full
+            && random.random_ratio(1, 5)
+        {
             true => "NULL",
             false => values.choose(random).copied().unwrap_or("NULL"),
         };
@@ -123,10 +129,11 @@ fn tables(random: &mut StdRng) -> Vec<(String, bool)> {
         let rows: Vec<String> = (0..rows)
             .map(|k| {
                 let (i, n) = (
-                    some(&["0", "1", "2", "3", "7"], random),
-                    some(&["0", "1", "2", "3"], random),
+                    some(&["0", "1", "2", "3", "7"], is_full[0], random),
+                    some(&["0", "1", "2", "3"], is_full[1], random),
                 );
-                format!("({k}, {i}, {n}, {})", some(&["''", "'a'", "'b'", "'ab'"], random))
+                let s = some(&["''", "'a'", "'b'", "'ab'"], is_full[2], random);
+                format!("({k}, {i}, {n}, {s})")
             })
             .collect();
         if !rows.is_empty() {

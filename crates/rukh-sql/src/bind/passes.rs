@@ -28,6 +28,7 @@ use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_r
 use crate::bind::plans::subqueries::single_values;
 use crate::bind::plans::{
     computed_limits, inner_order, late_volatile, on_subqueries, once, outer_aggregates, set_operations,
+    union_fields,
 };
 use crate::bind::spelling::array_parameters::with_arrays;
 use crate::bind::spelling::rewrite::rewrite;
@@ -164,7 +165,7 @@ pub(crate) async fn watched_plan(
     watch("once", Made::Plan(&plan));
     let plan = keep_apart(plan)?;
     let plan = state.optimize(&plan).map_err(|error| of_form(error.into()))?;
-    let plan = join_again(plan)?;
+    let plan = union_fields::alike(join_again(plan)?)?;
     watch("optimised", Made::Plan(&plan));
     Ok(plan)
 }

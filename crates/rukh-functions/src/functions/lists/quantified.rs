@@ -88,19 +88,22 @@ impl ScalarUDFImpl for Quantified {
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
         match types {
-            // A literal is a text until it is read.
-            [_, ArrowType::List(_) | ArrowType::Null | ArrowType::Utf8] => Ok(types.to_vec()),
-            [_, _] => {
-                let message = "op ANY/ALL (array) requires array on right side";
-                let error = SqlError::statement("42809", message);
-                Err(DataFusionError::External(Box::new(error)))
-            }
+            [_, _] => Ok(types.to_vec()),
             _ => Err(undefined_function(self.name, types)),
         }
     }
 
-    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        Ok(ArrowType::Boolean)
+    fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        match types {
+            // A literal is a text until it is read.
+            [_, ArrowType::List(_) | ArrowType::Null | ArrowType::Utf8] => Ok(ArrowType::Boolean),
+            // Not of `coerce_types`, whose errors DataFusion replaces.
+            _ => {
+                let message = "op ANY/ALL (array) requires array on right side";
+                let error = SqlError::statement("42809", message);
+                Err(DataFusionError::External(Box::new(error)))
+            }
+        }
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {

@@ -14,5 +14,6 @@ pub(crate) mod outer_columns;
 pub(crate) mod push_down;
 pub(crate) mod set_operations;
 pub(crate) mod subqueries;
+pub(crate) mod union_fields;
 pub(crate) mod window_frames;
 pub(crate) mod zero_order;

@@ -367,9 +367,11 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             // Without a column outside there is nothing to join by, and it minds none.
             let is_alone = list.subquery.outer_ref_columns.is_empty();
             let minds_null = place == Place::Conjunct && is_alone && stays_of_columns(&list.expr)?;
-            if minds_null || (place == Place::Conjunct && !list.negated) {
+            // A join has no value to look for that is a join itself.
+            let is_joined = has_correlated(&list.expr)?;
+            if minds_null || (place == Place::Conjunct && !list.negated && !is_joined) {
                 Ok(Expr::InSubquery(list))
-            } else if place == Place::Alternative && !list.negated {
+            } else if place == Place::Alternative && !list.negated && !is_joined {
                 // The join that separates true from all else knows its columns by name.
                 Ok(Expr::InSubquery(named_apart(list, schema)?))
             } else if is_alone && (place != Place::Conjunct || has_query(&list.expr)?) {
@@ -429,6 +431,14 @@ fn stays_of_columns(expr: &Expr) -> DataFusionResult<bool> {
 /// Whether an expression has a subquery.
 fn has_query(expr: &Expr) -> DataFusionResult<bool> {
     expr.exists(|part| Ok(query_of(part).is_some()))
+}
+
+/// Whether an expression has a subquery that reads the query around it.
+fn has_correlated(expr: &Expr) -> DataFusionResult<bool> {
+    expr.exists(|part| match query_of(part) {
+        Some(query) => Ok(!free_columns(&query.subquery)?.is_empty()),
+        None => Ok(false),
+    })
 }
 
 /// Makes EXISTS of an IN whose rows belong to the row outside.

@@ -4,7 +4,7 @@
 //! |-------------------------------------|-----------------------------|-------------|
 //! | floats and decimals                 | decimals, not up to `1e300` | floats      |
 //! | TIMESTAMPTZ and DATE (of UNION)     | nanoseconds without a zone  | TIMESTAMPTZ |
-//! | CHAR(n) and other texts (of UNION)  | what the last input has     | TEXT        |
+//! | texts of several lengths (of UNION) | what the last input has     | VARCHAR     |
 
 use std::sync::Arc;
 
@@ -34,11 +34,16 @@ fn is_decimal(ty: &ArrowType) -> bool {
     matches!(ty, ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
 }
 
+/// Whether a type has texts of some lengths only.
+fn has_length(ty: &DataType) -> bool {
+    matches!(ty, DataType::Char(_) | DataType::Varchar(Some(_)))
+}
+
 /// What a column of an input becomes.
 enum Become {
     /// A value of another type.
     Cast(ArrowType),
-    /// A text, where another input has CHARs of other lengths, or texts.
+    /// A text of any length: another input has others.
     Text,
 }
 
@@ -58,7 +63,7 @@ fn mixed(inputs: &[Arc<LogicalPlan>]) -> Vec<Option<Become>> {
             let mut types = fields(column).map(|field| data_type_of(field));
             let first = types.clone().next();
             let differ = types.clone().any(|ty| Some(ty) != first);
-            (differ && types.any(|ty| matches!(ty, DataType::Char(_)))).then_some(Become::Text)
+            (differ && types.any(|ty| has_length(&ty))).then_some(Become::Text)
         })
         .collect()
 }
@@ -83,7 +88,7 @@ fn alike_in_union(union: Union) -> DataFusionResult<Transformed<LogicalPlan>> {
                     Expr::Cast(Cast::new_from_field(expr, Arc::new(to)))
                 }
                 Some(Become::Cast(ty)) if ty != field.data_type() => converted(column, ty, &schema)?,
-                Some(Become::Text) if matches!(data_type_of(field), DataType::Char(_)) => {
+                Some(Become::Text) if has_length(&data_type_of(field)) => {
                     declared_as(column, &DataType::Varchar(None))
                 }
                 _ => return Ok(column),

@@ -8,8 +8,9 @@ use rukh_keys::DataType;
 
 use crate::bind::types::expressions::stored_expression;
 use crate::bind::types::table_schema::table_schema;
+use crate::bind::types::typed_casts::literal_text;
 use rukh_error::SqlError;
-use rukh_functions::scalars::assigned_datums;
+use rukh_functions::scalars::{assigned_datums, check_assigned};
 use rukh_syntax::{CheckDefinition, Expression, Name};
 
 /// Makes a CHECK constraint of the table, under a name of its own if it has none.
@@ -76,7 +77,11 @@ pub(super) fn generated_column(
             .with_detail("A generated column cannot reference another generated column."));
     }
     let schema = DFSchema::try_from(table_schema(table).as_ref().clone())?;
-    let none = new_empty_array(&typed.expr.get_type(&schema)?);
+    let (_, field) = typed.expr.to_field(&schema)?;
+    if literal_text(&typed.expr).is_none() {
+        check_assigned(&field, &column.ty, &column.name).map_err(place)?;
+    }
+    let none = new_empty_array(field.data_type());
     assigned_datums(&none, &column.ty, &column.name).map_err(place)?;
     Ok(Generated {
         sql,

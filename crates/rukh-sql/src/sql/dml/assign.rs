@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use datafusion::arrow::array::RecordBatch;
 use rukh_catalog::{Column, ColumnId, Table};
+use rukh_functions::scalars::{assigned_datums, check_assigned};
+use rukh_keys::Datum;
 use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
@@ -49,6 +52,52 @@ pub(super) fn assignments(
         }
     }
     Ok(found)
+}
+
+/// Whether an expression is a literal or a parameter, whose text is read as a value of the column.
+pub(super) fn is_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_literal(inner),
+        Expr::Value(_) => true,
+        _ => false,
+    }
+}
+
+/// Returns for each column of a query whether it is a literal.
+pub(super) fn literals_of(query: &ast::Query, width: usize) -> Vec<bool> {
+    let mut literals = vec![false; width];
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return literals;
+    };
+    let is_item = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(is_literal(expr)),
+        _ => None,
+    };
+    // Behind a star, columns are counted from the end.
+    let items = select.projection.iter().map(is_item);
+    let is_whole = items.clone().all(|item| item.is_some());
+    for (literal, item) in literals.iter_mut().zip(items.clone().map_while(|item| item)) {
+        *literal = item;
+    }
+    if !is_whole {
+        for (literal, item) in literals.iter_mut().rev().zip(items.rev().map_while(|item| item)) {
+            *literal = item;
+        }
+    }
+    literals
+}
+
+/// Returns the values of the `nth` column of a batch as they are stored in a column.
+pub(super) fn assigned(
+    batch: &RecordBatch,
+    nth: usize,
+    column: &Column,
+    is_literal: bool,
+) -> Result<Vec<Datum>, SqlError> {
+    if !is_literal {
+        check_assigned(batch.schema_ref().field(nth), &column.ty, &column.name)?;
+    }
+    assigned_datums(batch.column(nth), &column.ty, &column.name)
 }
 
 /// Takes `(a, b) = (1, 2)` and `(a, b) = (SELECT …)` apart.

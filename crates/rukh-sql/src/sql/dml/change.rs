@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::filter_record_batch;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Column, ColumnId, Table};
@@ -18,7 +18,7 @@ use rukh_syntax::sqlparser::ast::{
     UpdateTableFromKind, Value,
 };
 
-use super::assign::assignments;
+use super::assign::{assignments, is_literal};
 use super::remove::remove_rows;
 use super::returning::{Returning, Written};
 use super::target::{Scope, Target, changed_relation_of, commit, refuse, target};
@@ -26,7 +26,7 @@ use crate::bind::names::view_target::{Change, ViewTarget};
 use crate::sql::computed::Relation;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
-use rukh_functions::scalars::{assigned_datums, datums_from_array};
+use rukh_functions::scalars::{assigned_datums, check_assigned, datums_from_array};
 use rukh_syntax::HIDDEN;
 use rukh_syntax::make::derived;
 use rukh_syntax::{DeleteStatement, ObjectName, UpdateStatement, folded};
@@ -251,6 +251,15 @@ impl Reading<'_> {
         names
     }
 
+    /// Returns the assignments, each with the column of the query that has its values.
+    fn assigned<'f>(
+        &'f self,
+        fields: &'f [FieldRef],
+    ) -> impl Iterator<Item = (&'f (ColumnId, Expr), &'f FieldRef)> {
+        let values = fields.iter().skip(self.table.columns.len());
+        self.assignments.iter().flatten().zip(values)
+    }
+
     fn is_joined(&self) -> bool {
         self.from.len() > 1
     }
@@ -331,7 +340,14 @@ fn change(
         Some(_) => reading.joined_names(),
         None => Vec::new(),
     };
-    let joined = Joined::new(&rows.schema(), reading.width(), names);
+    let schema = rows.schema();
+    for ((id, value), field) in reading.assigned(schema.fields()) {
+        if !is_literal(value) {
+            let column = table.column(*id).expect("assignments name columns of the table");
+            check_assigned(field, &column.ty, &column.name)?;
+        }
+    }
+    let joined = Joined::new(&schema, reading.width(), names);
     let mut returning = Returning::new(
         reading.returning,
         (&target, &reading.name),

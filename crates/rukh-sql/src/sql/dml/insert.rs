@@ -8,6 +8,7 @@ use rukh_engine::{OnConflict, Row, Write};
 use rukh_syntax::sqlparser::ast::{self, Expr, SetExpr, TableObject};
 
 use super::add::Adder;
+use super::assign::literals_of;
 use super::conflict::{Conflict, conflict_of};
 use super::resolve::Resolver;
 use super::returning::{Returning, Written};
@@ -16,6 +17,7 @@ use super::values::{RowFiller, Values, check_given, check_width};
 use crate::bind::names::view_target::{Change, ViewTarget};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
+use rukh_functions::scalars::check_assigned;
 use rukh_syntax::{InsertStatement, ObjectName, folded};
 
 /// Runs INSERT or UPSERT.
@@ -103,11 +105,14 @@ pub(super) fn insert_into(
                 let mut rows = session.query(source, params, &context)?;
                 let columns = leading(insert, columns, rows.columns().len());
                 check_width(rows.columns().len(), columns.len())?;
-                for id in &columns {
-                    check_given(
-                        table.column(*id).expect("named columns exist"),
-                        statement.overriding,
-                    )?;
+                let schema = rows.schema();
+                let literals = literals_of(source, columns.len());
+                for ((id, field), is_literal) in columns.iter().zip(schema.fields()).zip(literals) {
+                    let column = table.column(*id).expect("named columns exist");
+                    check_given(column, statement.overriding)?;
+                    if !is_literal {
+                        check_assigned(field, &column.ty, &column.name)?;
+                    }
                 }
                 let mut filler = RowFiller::new(session, &table, &columns)?.overriding(statement.overriding);
                 while let Some(batch) = rows.next_batch()? {

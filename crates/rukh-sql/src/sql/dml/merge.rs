@@ -20,7 +20,7 @@ use rukh_syntax::sqlparser::ast::{
     TableWithJoins, VisitorMut,
 };
 
-use super::assign::assignments;
+use super::assign::{assigned, assignments, is_literal};
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
 use super::target::{Scope, Target, changed_relation_of, commit, named_columns};
@@ -30,7 +30,6 @@ use crate::bind::types::table_schema::table_schema;
 use crate::sql::computed::{Clause, Computed, Relation};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
-use rukh_functions::scalars::assigned_datums;
 use rukh_syntax::HIDDEN;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{MergeAction, MergeClause, MergeKind, MergeStatement, Overriding, WalkMut, folded};
@@ -277,18 +276,37 @@ struct When {
 
 enum Act {
     Update {
-        targets: Vec<ColumnId>,
+        /// The columns, and whether their values are literals.
+        targets: Vec<(ColumnId, bool)>,
         values: Computed,
     },
     Delete,
     Insert {
         columns: Vec<ColumnId>,
         overriding: Option<Overriding>,
-        /// Whether a column takes its default; the others take the values in their order.
-        is_default: Vec<bool>,
+        /// Where a column has its values from; those that are given are in their order.
+        given: Vec<Given>,
         values: Computed,
     },
     Nothing,
+}
+
+/// Where a column of a new row has its value from.
+#[derive(Clone, Copy)]
+enum Given {
+    Default,
+    Literal,
+    Computed,
+}
+
+impl Given {
+    fn of(value: &Expr) -> Given {
+        match value {
+            value if is_default(value) => Given::Default,
+            value if is_literal(value) => Given::Literal,
+            _ => Given::Computed,
+        }
+    }
 }
 
 impl Act {
@@ -426,10 +444,10 @@ impl<'a> Merger<'a> {
                 let given = self.given(when.kind, &rows)?;
                 let values = values.evaluate(session, &snapshot, &given, self.params)?;
                 let mut new = old.clone();
-                for (array, id) in values.columns().iter().zip(targets) {
+                for (nth, (id, is_literal)) in targets.iter().enumerate() {
                     let column = table.column(*id).expect("assignments name columns of the table");
                     let target = table.position(*id).expect("a column has a position");
-                    let datums = assigned_datums(array, &column.ty, &column.name)?;
+                    let datums = assigned(&values, nth, column, *is_literal)?;
                     for (row, datum) in new.iter_mut().zip(datums) {
                         row[target] = datum;
                     }
@@ -439,21 +457,23 @@ impl<'a> Merger<'a> {
             Act::Insert {
                 columns,
                 overriding,
-                is_default,
+                given,
                 values,
             } => {
-                let given = self.given(when.kind, &rows)?;
-                let values = values.evaluate(session, &snapshot, &given, self.params)?;
-                let mut arrays = values.columns().iter();
+                let batch = self.given(when.kind, &rows)?;
+                let values = values.evaluate(session, &snapshot, &batch, self.params)?;
+                let mut places = 0..values.num_columns();
                 let mut filled = vec![Vec::with_capacity(columns.len()); rows.num_rows()];
-                for (id, is_default) in columns.iter().zip(is_default) {
+                for (id, given) in columns.iter().zip(given) {
                     let column = table.column(*id).expect("named columns exist");
-                    let datums = match (is_default, arrays.as_slice()) {
-                        (false, [array, ..]) => {
-                            arrays.next();
-                            assigned_datums(array, &column.ty, &column.name)?
-                        }
-                        _ => Vec::new(),
+                    let mut next = |is_literal| match places.next() {
+                        Some(nth) => assigned(&values, nth, column, is_literal),
+                        None => Ok(Vec::new()),
+                    };
+                    let datums = match given {
+                        Given::Default => Vec::new(),
+                        Given::Literal => next(true)?,
+                        Given::Computed => next(false)?,
                     };
                     let mut datums = datums.into_iter();
                     filled.iter_mut().for_each(|row| row.push(datums.next()));
@@ -535,9 +555,10 @@ fn when(
         MergeAction::Nothing => Act::Nothing,
         MergeAction::Delete => Act::Delete,
         MergeAction::Update(given) => {
-            let (targets, values) = assignments(table, given)?.into_iter().unzip();
+            let (targets, values): (Vec<_>, Vec<_>) = assignments(table, given)?.into_iter().unzip();
+            let literals = values.iter().map(is_literal);
             Act::Update {
-                targets,
+                targets: targets.into_iter().zip(literals).collect(),
                 values: compiled(values, Clause::Update)?,
             }
         }
@@ -550,7 +571,7 @@ fn when(
             Act::Insert {
                 columns,
                 overriding: *overriding,
-                is_default: values.iter().map(|value| is_default(value)).collect(),
+                given: values.iter().map(|value| Given::of(value)).collect(),
                 values: compiled(
                     values
                         .into_iter()

@@ -13,13 +13,13 @@ use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Obstacle, OnConflict, Row, Write};
 use rukh_syntax::sqlparser::ast::{Expr, SelectItem};
 
+use super::assign::{assigned, is_literal};
 use super::conflict::ConflictUpdate;
 use crate::bind::types::table_schema::table_schema;
 use crate::sql::computed::{Clause, Computed, Relation, make_batch};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
-use rukh_functions::scalars::assigned_datums;
 
 /// Rows that are looked up together.
 const CHUNK_ROWS: usize = 1024;
@@ -28,8 +28,8 @@ const CHUNK_ROWS: usize = 1024;
 pub(super) struct Resolver<'a> {
     table: Arc<Table>,
     arbiter: OnConflict,
-    /// Columns that get new values.
-    targets: Vec<ColumnId>,
+    /// Columns that get new values, and whether those are literals.
+    targets: Vec<(ColumnId, bool)>,
     /// The new values, then the condition if there is one.
     computed: Computed,
     has_condition: bool,
@@ -66,10 +66,11 @@ impl<'a> Resolver<'a> {
         let items: Vec<_> = values.iter().chain(&update.selection).map(item).collect();
         // A row that is given another key frees the one it had for the rows that follow.
         let moves = targets.iter().any(|id| update.arbiter_columns.contains(id));
+        let literals = values.iter().map(is_literal);
         Ok(Resolver {
             table: table.clone(),
             arbiter: update.arbiter,
-            targets,
+            targets: targets.into_iter().zip(literals).collect(),
             computed: Computed::new(relations, &items, Clause::Update, params)?,
             has_condition: update.selection.is_some(),
             repeats: update.repeats,
@@ -162,10 +163,10 @@ impl<'a> Resolver<'a> {
             false => vec![true; pairs.len()],
         };
         let mut columns = Vec::with_capacity(self.targets.len());
-        for (nth, id) in self.targets.iter().enumerate() {
+        for (nth, (id, is_literal)) in self.targets.iter().enumerate() {
             let column = self.table.column(*id).expect("assignments name columns");
             let position = self.table.position(*id).expect("a column has a position");
-            let datums = assigned_datums(values.column(nth), &column.ty, &column.name)?;
+            let datums = assigned(&values, nth, column, *is_literal)?;
             columns.push((position, datums));
         }
         let (mut places, mut changes) = (Vec::new(), Vec::new());

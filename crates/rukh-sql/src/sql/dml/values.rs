@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::Field;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Column, ColumnId, Identity, Sequence, Table};
 use rukh_engine::{Row, Snapshot};
@@ -17,7 +18,7 @@ use crate::exec::session_settings::transaction_time::TransactionTime;
 use crate::pg::sequences::{Sequences, sequence_of_default};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
-use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
+use rukh_functions::scalars::{assigned_datums, check_assigned, datum_from_scalar};
 use rukh_syntax::Overriding;
 
 pub(super) fn check_width(given: usize, wanted: usize) -> Result<(), SqlError> {
@@ -94,7 +95,7 @@ impl Values<'_> {
         let moment = moment_cast(expr, &column.ty);
         let expr = moment.as_ref().unwrap_or(expr);
         let known = match literal(expr, self.params)? {
-            Some(scalar) => Some(scalar),
+            Some(scalar) => return datum_from_scalar(&scalar, &column.ty, &column.name).map(Some),
             None if moment.is_some() => None,
             None => evaluate_constant(expr)?,
         };
@@ -104,6 +105,8 @@ impl Values<'_> {
                 .session
                 .evaluate(self.snapshot, self.with, expr, self.params)?,
         };
+        let field = Field::new(&column.name, scalar.data_type(), true);
+        check_assigned(&field, &column.ty, &column.name)?;
         datum_from_scalar(&scalar, &column.ty, &column.name).map(Some)
     }
 }
