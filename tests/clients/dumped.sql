@@ -50,3 +50,14 @@ CREATE TABLE shop.orders (
 CREATE INDEX by_state ON shop.orders (state, order_id);
 COMMENT ON TYPE shop.state IS 'of an order';
 INSERT INTO shop.orders VALUES (1, 'paid', '{new}'), (2, 'it''s sent', NULL), (3, 'new', '{}'), (4, 'packed', '{new,paid}');
+CREATE DOMAIN public.year AS INTEGER CONSTRAINT year_check CHECK (VALUE >= 1901 AND VALUE <= 2155);
+CREATE DOMAIN shop.mail AS VARCHAR(40) DEFAULT 'nobody@home' NOT NULL CHECK (VALUE LIKE '%@%') CHECK (length(VALUE) > 3);
+COMMENT ON DOMAIN shop.mail IS 'has an @';
+CREATE TABLE shop.contacts (
+    contact_id INTEGER PRIMARY KEY,
+    mail shop.mail,
+    born public.year DEFAULT 2000
+);
+CREATE INDEX by_mail ON shop.contacts (mail, born);
+CREATE VIEW shop.years AS SELECT contact_id, (born + 1)::public.year AS next FROM shop.contacts;
+INSERT INTO shop.contacts VALUES (1, 'a@b.c', 1999), (2, DEFAULT, NULL), (3, 'it''s@x', DEFAULT);

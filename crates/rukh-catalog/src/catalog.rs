@@ -208,7 +208,7 @@ impl Catalog {
         next
     }
 
-    /// Returns all types that CREATE TYPE made, in order of creation.
+    /// Returns all types that the database defines, in order of creation.
     pub fn types(&self) -> impl Iterator<Item = &Arc<Type>> {
         self.types.values()
     }
@@ -216,7 +216,7 @@ impl Catalog {
     /// Returns the type of this name.
     pub fn type_named(&self, schema: &str, name: &str) -> Option<&Arc<Type>> {
         let mut types = self.types.values();
-        types.find(|ty| ty.labels.schema == schema && ty.labels.name == name)
+        types.find(|ty| ty.schema() == schema && ty.name() == name)
     }
 
     /// Returns the catalog with this type added or replaced.

@@ -11,6 +11,7 @@ mod alter;
 mod catalog;
 mod check;
 mod counter;
+mod domain;
 mod error;
 mod foreign;
 mod ids;
@@ -24,14 +25,15 @@ mod validate;
 mod versions;
 
 pub use catalog::{Catalog, PUBLIC};
+pub use domain::{Domain, DomainCheck};
 pub use error::CatalogError;
 pub use foreign::{ForeignAction, ForeignKey, ForeignTiming, can_refer};
 pub use ids::{ColumnId, FamilyId, IndexId, TableId};
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions, begins_with};
 pub use object::{
-    CheckOption, Schema, SchemaId, Sequence, SequenceId, Type, TypeId, View, ViewColumn, ViewId, has_type,
-    with_type,
+    CheckOption, Schema, SchemaId, Sequence, SequenceId, Type, TypeId, TypeKind, View, ViewColumn, ViewId,
+    has_type, with_type,
 };
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{

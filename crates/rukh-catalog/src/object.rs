@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CatalogError, ColumnId, TableId};
+use crate::{CatalogError, ColumnId, Domain, TableId};
 
 /// Identifies a sequence for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,35 +23,100 @@ pub struct SchemaId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TypeId(pub u32);
 
-/// A type that CREATE TYPE made.
+/// A type that CREATE TYPE or CREATE DOMAIN made.
 ///
-/// What is of the type has its definition, too ([`DataType::Enum`]), so that it can be read alone: a change of the type changes all that.
+/// What is of the type has its definition, too ([`DataType::Enum`], [`ColumnValues::domain`](crate::ColumnValues::domain)), so that it
+/// can be read alone: a change of the type changes all that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Type {
-    /// Its labels and its name.
-    pub labels: EnumDefinition,
-    /// COMMENT ON TYPE.
+    /// What it is, with its name.
+    #[serde(flatten)]
+    pub kind: TypeKind,
+    /// COMMENT ON TYPE, COMMENT ON DOMAIN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
 }
 
+/// What a type is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TypeKind {
+    /// An enum.
+    #[serde(rename = "labels")]
+    Enum(EnumDefinition),
+    /// A domain.
+    #[serde(rename = "domain")]
+    Domain(Domain),
+}
+
 impl Type {
-    /// Identity.
-    pub fn id(&self) -> TypeId {
-        TypeId(self.labels.id)
+    /// Returns a type of which nothing else is said.
+    pub fn new(kind: TypeKind) -> Type {
+        Type { kind, comment: None }
     }
 
-    /// The type as columns have it.
-    pub fn data_type(&self) -> DataType {
-        DataType::Enum(EnumType::of(self.labels.clone()))
+    /// Identity.
+    pub fn id(&self) -> TypeId {
+        TypeId(match &self.kind {
+            TypeKind::Enum(of) => of.id,
+            TypeKind::Domain(of) => of.id,
+        })
+    }
+
+    /// Gives the type its identity.
+    pub fn set_id(&mut self, id: u32) {
+        match &mut self.kind {
+            TypeKind::Enum(of) => of.id = id,
+            TypeKind::Domain(of) => of.id = id,
+        }
+    }
+
+    /// Name of the schema.
+    pub fn schema(&self) -> &str {
+        match &self.kind {
+            TypeKind::Enum(of) => &of.schema,
+            TypeKind::Domain(of) => &of.schema,
+        }
+    }
+
+    /// Name within the schema.
+    pub fn name(&self) -> &str {
+        match &self.kind {
+            TypeKind::Enum(of) => &of.name,
+            TypeKind::Domain(of) => &of.name,
+        }
+    }
+
+    /// The enum, if it is one.
+    pub fn labels(&self) -> Option<&EnumDefinition> {
+        match &self.kind {
+            TypeKind::Enum(of) => Some(of),
+            TypeKind::Domain(_) => None,
+        }
+    }
+
+    /// The domain, if it is one.
+    pub fn domain(&self) -> Option<&Domain> {
+        match &self.kind {
+            TypeKind::Domain(of) => Some(of),
+            TypeKind::Enum(_) => None,
+        }
+    }
+
+    /// Returns the enum as columns have it, if it is one.
+    pub fn enum_type(&self) -> Option<EnumType> {
+        self.labels().map(|labels| EnumType::of(labels.clone()))
     }
 }
 
-/// Returns a definition with a type as it is now; `None` if it has nothing of the type.
-pub fn with_type<T: Serialize + DeserializeOwned>(definition: &T, ty: &EnumDefinition) -> Option<T> {
+/// Returns a definition with the copies of a type as it is now; `None` if it has nothing of the type.
+pub fn with_type<T: Serialize + DeserializeOwned>(definition: &T, ty: &TypeKind) -> Option<T> {
     let mut value = serde_json::to_value(definition).ok()?;
-    let new = serde_json::to_value(ty).ok()?;
-    match put_type(&mut value, ty.id, &mut |found| *found = new.clone()) {
+    let (id, new) = match ty {
+        TypeKind::Enum(of) => (of.id, serde_json::to_value(of)),
+        TypeKind::Domain(of) => (of.id, serde_json::to_value(of)),
+    };
+    let new = new.ok()?;
+    match put_type(&mut value, id, &mut |found| *found = new.clone()) {
         0 => None,
         _ => serde_json::from_value(value).ok(),
     }
@@ -66,11 +131,14 @@ pub fn has_type(definition: &impl Serialize, id: TypeId) -> bool {
 fn put_type(value: &mut Value, id: u32, visit: &mut impl FnMut(&mut Value)) -> usize {
     match value {
         Value::Object(members) => {
-            if let Some(found) = members.get_mut("Enum")
-                && found.get("id").and_then(Value::as_u64) == Some(u64::from(id))
-            {
-                visit(found);
-                return 1;
+            let copies = members
+                .iter_mut()
+                .filter(|(name, _)| matches!(name.as_str(), "Enum" | "domain"));
+            for (_, found) in copies {
+                if found.get("id").and_then(Value::as_u64) == Some(u64::from(id)) {
+                    visit(found);
+                    return 1;
+                }
             }
             members.values_mut().map(|value| put_type(value, id, visit)).sum()
         }

@@ -39,7 +39,8 @@ use serde::de::DeserializeOwned;
 /// | 14      | foreign keys                                                                      |
 /// | 15      | columns of INTERVAL, JSON, JSONB and arrays                                       |
 /// | 16      | enums                                                                             |
-pub const FORMAT_VERSION: u32 = 16;
+/// | 17      | domains                                                                           |
+pub const FORMAT_VERSION: u32 = 17;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::invalid;
 use crate::key::begins_with;
 use crate::{
-    CatalogError, ColumnId, FamilyId, ForeignKey, Index, IndexId, IndexState, KeyElement, KeyExpr,
+    CatalogError, ColumnId, Domain, FamilyId, ForeignKey, Index, IndexId, IndexState, KeyElement, KeyExpr,
     SaltOptions, TableId,
 };
 
@@ -51,6 +51,9 @@ pub struct ColumnValues {
     /// COUNTER: adding to it does not read it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counter: bool,
+    /// The domain that the column is declared of; its type is that of the domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<Box<Domain>>,
     /// The key of a table that was declared without one; see [`Column::row_id`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_id: bool,
@@ -75,6 +78,19 @@ impl Column {
                 ..ColumnValues::default()
             },
         }
+    }
+}
+
+impl Column {
+    /// Returns the default, which may be that of the domain.
+    pub fn default_sql(&self) -> Option<&str> {
+        let of_domain = || {
+            self.values
+                .domain
+                .as_ref()
+                .and_then(|domain| domain.default_sql())
+        };
+        self.default.as_deref().or_else(of_domain)
     }
 }
 
@@ -276,6 +292,37 @@ pub struct Materialized {
 }
 
 impl Table {
+    /// Returns a table whose only column is a value of a domain, for what compiles its conditions.
+    pub fn of_domain(domain: &Domain) -> Table {
+        let column = Column {
+            id: ColumnId(0),
+            name: Domain::VALUE.to_string(),
+            ty: domain.ty,
+            nullable: true,
+            default: None,
+            family: FamilyId(0),
+            values: ColumnValues::default(),
+        };
+        Table {
+            id: TableId(0),
+            schema: domain.schema.clone(),
+            name: domain.name.clone(),
+            next_column: 1,
+            columns: vec![column],
+            primary_key: Vec::new(),
+            salt: None,
+            families: Vec::new(),
+            options: TableOptions::default(),
+            layouts: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            comments: Comments::default(),
+            dropped: Vec::new(),
+            materialized: None,
+        }
+    }
+
     /// Whether the table is a materialized view whose rows are not there.
     pub fn is_unpopulated(&self) -> bool {
         self.materialized

@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, FORMAT_VERSION, Family, FamilyId, IndexDraft, IndexId,
-    IndexPredicate, IndexState, KeyElement, KeyExpr, SaltOptions, Table, TableDraft, TableId, decode_format,
-    decode_table, encode_table, table_key, validate_index, validate_table,
+    Catalog, CatalogError, Column, ColumnId, Domain, DomainCheck, FORMAT_VERSION, Family, FamilyId,
+    IndexDraft, IndexId, IndexPredicate, IndexState, KeyElement, KeyExpr, SaltOptions, Table, TableDraft,
+    TableId, Type, TypeId, TypeKind, decode_format, decode_object, decode_table, encode_object, encode_table,
+    has_type, table_key, validate_index, validate_table, with_type,
 };
-use rukh_keys::{DataType, Datum, SortOrder};
+use rukh_keys::{DataType, Datum, EnumDefinition, EnumType, SortOrder};
 
 fn column(id: u32, name: &str, ty: DataType, family: u16) -> Column {
     Column {
@@ -419,4 +420,67 @@ fn newer_formats_are_refused() {
         })
     );
     assert!(decode_format(b"x").is_err());
+}
+
+fn domain(id: u32, name: &str, ty: DataType, below: Option<Domain>) -> Domain {
+    Domain {
+        id,
+        schema: "public".into(),
+        name: name.into(),
+        ty,
+        nullable: true,
+        default: None,
+        checks: vec![DomainCheck {
+            name: format!("{name}_check"),
+            sql: "value > 0".into(),
+        }],
+        domain: below.map(Box::new),
+    }
+}
+
+/// A database of format 16 has its enums as they are now.
+#[test]
+fn types_are_stored_as_they_were() {
+    let stored =
+        br#"{"labels":{"id":7,"schema":"s","name":"mood","labels":[{"code":0,"text":"sad"}]},"comment":"c"}"#;
+    let ty: Type = decode_object(b"type/7", stored).unwrap();
+    assert_eq!((ty.id(), ty.schema(), ty.name()), (TypeId(7), "s", "mood"));
+    assert_eq!(ty.labels().unwrap().labels[0].text, "sad");
+    assert_eq!(ty.comment.as_deref(), Some("c"));
+    assert_eq!(encode_object(&ty), stored);
+    let ty = Type::new(TypeKind::Domain(domain(8, "d", DataType::Integer, None)));
+    let again: Type = decode_object(b"type/8", &encode_object(&ty)).unwrap();
+    assert_eq!(again, ty);
+}
+
+/// A change of a type reaches its copies in columns, in domains made of it, and in columns of these.
+#[test]
+fn copies_of_a_type_change_with_it() {
+    let labels = EnumDefinition::new(5, "public", "mood", &["sad".to_string()]);
+    let mood = DataType::Enum(EnumType::of(labels.clone()));
+    let of_mood = domain(6, "good", mood, None);
+    let child = domain(7, "better", mood, Some(of_mood.clone()));
+    let mut own = column(1, "m", mood, 0);
+    own.values.domain = Some(Box::new(child.clone()));
+    for id in [5, 6, 7] {
+        assert!(has_type(&own, TypeId(id)), "{id}");
+    }
+    assert!(!has_type(&own, TypeId(8)));
+    let renamed = TypeKind::Enum(EnumDefinition {
+        name: "state".into(),
+        ..labels
+    });
+    let changed = with_type(&own, &renamed).unwrap();
+    for part in changed.values.domain.as_ref().unwrap().chain() {
+        assert_eq!(part.ty, changed.ty, "{}", part.name);
+    }
+    assert_ne!(changed.ty, mood);
+    let checked = TypeKind::Domain(Domain {
+        checks: Vec::new(),
+        ..of_mood
+    });
+    let changed = with_type(&own, &checked).unwrap();
+    let checks = changed.values.domain.as_ref().unwrap().chain();
+    let checks: Vec<usize> = checks.iter().map(|part| part.checks.len()).collect();
+    assert_eq!(checks, [0, 1]);
 }

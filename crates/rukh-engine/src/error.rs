@@ -51,6 +51,20 @@ pub enum EngineError {
         /// The values of the row: `(1, a, null)`.
         row: String,
     },
+    /// A NULL of a domain that has none (23502).
+    #[error("domain {domain} does not allow null values")]
+    DomainNull {
+        /// Name of the domain.
+        domain: String,
+    },
+    /// A value for which a CHECK of its domain is false (23514).
+    #[error("value for domain {domain} violates check constraint \"{constraint}\"")]
+    DomainViolation {
+        /// Name of the domain.
+        domain: String,
+        /// Name of the constraint.
+        constraint: String,
+    },
     /// A row that refers to one that is not there (23503).
     #[error("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\"")]
     ReferencedMissing {

@@ -87,6 +87,7 @@ pub use folding::repack::ColumnarDebt;
 pub use forms::counter::CounterMerge;
 pub use forms::imports::ImportNote;
 pub use forms::recovery::Recovery;
+pub use forms::rules::DomainRules;
 pub use forms::sample::{CommonValue, ValueStatistics};
 pub use forms::sequence_state::{AlteredSequence, SequenceBlock, SequenceState};
 pub use forms::statistics::{ColumnStatistics, ExpressionStatistics, TableStatistics};

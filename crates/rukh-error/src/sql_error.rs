@@ -255,6 +255,8 @@ impl From<EngineError> for SqlError {
                 SqlError::new(ErrorKind::Constraint, "23502", message)
                     .with_detail(format!("Failing row contains {row}."))
             }
+            EngineError::DomainNull { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
+            EngineError::DomainViolation { .. } => SqlError::new(ErrorKind::Constraint, "23514", message),
             EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
                 .with_detail(format!("Failing row contains {row}.")),
             EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),

@@ -75,4 +75,4 @@ pub use times::calendar::{
 };
 pub use times::interval::Interval;
 pub use types::DataType;
-pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace};
+pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, type_sql_name};

@@ -23,8 +23,8 @@ use rukh_testkit::need;
 use rukh_testkit::place;
 use rukh_testkit::postgres::{self, PostgresDatabase, PostgresError};
 use rukh_testkit::random::{
-    CREATE_MOOD, Change, Constant, Query, RandomIndex, RandomTable, SEQUENCE, SmallCase, query, row_of_texts,
-    values,
+    CREATE_TYPES, Change, Constant, Query, RandomIndex, RandomTable, SEQUENCE, SmallCase, query,
+    row_of_texts, values,
 };
 use rukh_testkit::seed::{Case, Cases, number};
 use rukh_testkit::table::Table;
@@ -135,7 +135,7 @@ impl<'a> World<'a> {
             history: String::new(),
         };
         world.reopen()?;
-        for statement in CREATE_MOOD {
+        for statement in CREATE_TYPES {
             world.define(statement)?;
         }
         world.define(&world.table.create_sql())?;
@@ -144,7 +144,8 @@ impl<'a> World<'a> {
         let heap = world.table.create_heap_sql();
         world.on_postgres("DROP TABLE IF EXISTS t")?;
         world.on_postgres("DROP TYPE IF EXISTS mood")?;
-        for statement in CREATE_MOOD {
+        world.on_postgres("DROP DOMAIN IF EXISTS whole")?;
+        for statement in CREATE_TYPES {
             world.on_postgres(statement)?;
         }
         world.on_postgres(&heap)?;

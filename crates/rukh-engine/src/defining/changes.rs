@@ -42,6 +42,16 @@ impl Engine {
         &self,
         change: impl FnOnce(&Catalog) -> Result<DefinitionChanges, E>,
     ) -> Result<(), E> {
+        self.change_checked_definitions(change, |_| Ok(()))
+    }
+
+    /// As [`Engine::change_definitions`], after `check` has passed the tables that change: from then on their rows stay as they are until
+    /// the change is seen.
+    pub fn change_checked_definitions<E: From<EngineError>>(
+        &self,
+        change: impl FnOnce(&Catalog) -> Result<DefinitionChanges, E>,
+        check: impl FnOnce(&[Table]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let under_way = self.begin_change()?;
         let definitions = under_way.definitions.clone();
         let changes = change(&definitions.catalog)?;
@@ -54,14 +64,17 @@ impl Engine {
             changed.catalog = changed.catalog.with_schema(schema);
         }
         for mut ty in changes.types {
-            if ty.labels.id == 0 {
-                ty.labels.id = under_way.take_id();
+            if ty.id() == TypeId(0) {
+                ty.set_id(under_way.take_id());
             }
             stored::put_type(&mut changed.batch, &ty);
             changed.catalog = changed.catalog.with_type(ty);
         }
-        for table in changes.tables {
+        for table in &changes.tables {
             under_way.lock_table(table.id)?;
+        }
+        check(&changes.tables)?;
+        for table in changes.tables {
             changed.put_table(table);
         }
         for view in changes.views {

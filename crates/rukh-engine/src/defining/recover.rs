@@ -182,7 +182,7 @@ fn drop_schema(inner: &Inner, schema: &Schema, done: &mut Vec<Recovery>) -> Resu
         stored::delete_view(&mut batch, view.id);
         next = next.without_view(view.id);
     }
-    for ty in catalog.types().filter(|ty| ty.labels.schema == schema.name) {
+    for ty in catalog.types().filter(|ty| ty.schema() == schema.name) {
         stored::delete_type(&mut batch, ty.id());
         next = next.without_type(ty.id());
     }

@@ -109,7 +109,7 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
     })?;
     all(StoredCatalog::TYPE_PREFIX, &mut |key, value| {
         let ty: Type = decode_object(key, value)?;
-        if !ty.labels.is_ordered() {
+        if ty.labels().is_some_and(|labels| !labels.is_ordered()) {
             let key = String::from_utf8_lossy(key).into_owned();
             let message = "the labels of an enum are not in the order of their codes".to_string();
             return Err(CatalogError::Corrupted { key, message });

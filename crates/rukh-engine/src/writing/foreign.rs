@@ -343,7 +343,7 @@ fn defaults(constraint: &Constraint, functions: &dyn RowFunctions) -> Result<Row
     let nulls: Row = vec![Datum::Null; table.columns.len()];
     let default = |at: usize| {
         let column = &table.columns[at];
-        match &column.default {
+        match column.default_sql() {
             None => Ok(Datum::Null),
             Some(sql) => {
                 let compiled = Compiled::new(table, sql, &column.ty, functions)?;

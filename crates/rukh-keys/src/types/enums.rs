@@ -223,10 +223,15 @@ impl EnumType {
     /// Returns its name as SQL, with the schema unless that is `public`.
     pub fn sql_name(self) -> String {
         let EnumDefinition { schema, name, .. } = self.definition();
-        match schema.as_str() {
-            "public" => quoted(name),
-            schema => format!("{}.{}", quoted(schema), quoted(name)),
-        }
+        type_sql_name(schema, name)
+    }
+}
+
+/// Returns the name of a type that a database defines as SQL, with the schema unless that is `public`.
+pub fn type_sql_name(schema: &str, name: &str) -> String {
+    match schema {
+        "public" => quoted(name),
+        schema => format!("{}.{}", quoted(schema), quoted(name)),
     }
 }
 

@@ -330,6 +330,10 @@ const OF_A_DUMP: &[&str] = &[
     "SELECT * FROM shop.orders WHERE state > 'new' ORDER BY state",
     "SELECT enum_range(NULL::shop.state), obj_description('shop.state'::regtype)",
     "INSERT INTO shop.orders (order_id) VALUES (5) RETURNING state",
+    "SELECT * FROM shop.contacts WHERE born > 1990 ORDER BY mail",
+    "INSERT INTO shop.contacts (contact_id) VALUES (4) RETURNING mail, born",
+    "SELECT * FROM shop.years ORDER BY 1",
+    "SELECT typname, typnotnull, obj_description(oid) FROM pg_type WHERE typtype = 'd' AND typnamespace IN ('public'::regnamespace, 'shop'::regnamespace) ORDER BY 1",
 ];
 
 #[test]
@@ -368,7 +372,7 @@ fn a_dump_of_postgres_loads() {
             let shown = psql(&of_rukh, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
             assert_eq!(shown, expected, "{sql}");
         }
-        let dropped = "DROP VIEW film_list; DROP TABLE shop.customers, shop.orders, films, rentals, log, sequels; DROP TYPE shop.state; DROP SEQUENCE tickets; DROP SCHEMA shop";
+        let dropped = "DROP VIEW film_list, shop.years; DROP TABLE shop.contacts, shop.customers, shop.orders, films, rentals, log, sequels; DROP TYPE shop.state; DROP DOMAIN public.year, shop.mail; DROP SEQUENCE tickets; DROP SCHEMA shop";
         psql(&of_rukh, &["-c", dropped]).unwrap_or_else(|error| panic!("{error}"));
     }
     server.stop();

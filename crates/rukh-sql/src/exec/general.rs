@@ -12,9 +12,11 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::bind::plans::push_down::logical_rules;
+use crate::bind::spelling::domain_casts;
 use crate::bind::types::cast_types::CastTypes;
 use crate::bind::types::config::{CATALOG, session_config};
 use crate::bind::types::expressions;
+use crate::bind::types::expressions::domain_rules;
 use crate::bind::types::integer_series;
 use crate::exec::operators::{
     Abandoned, ArmsInOrder, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup,
@@ -46,6 +48,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, catalog: Arc<dyn CatalogProvid
         .with_physical_optimizer_rules(physical_rules())
         .build();
     rukh_functions::register(&mut state);
+    domain_casts::register(&mut state, domain_rules);
     integer_series::register(&mut state);
     state
 }

@@ -267,6 +267,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let types = || rows.iter().map(|(.., column)| &column.ty);
     let columns = || rows.iter().map(|(.., column)| column);
     let no_text = || nothing(rows.len());
+    let domain = |column: &Column| column.values.domain.clone();
     let generated = |column: &Column| column.values.generated.as_ref().map(|value| value.sql.clone());
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
@@ -293,7 +294,10 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         (
             "is_nullable",
-            texts(rows.iter().map(|(.., column)| yes_or_no(column.nullable))),
+            texts(columns().map(|column| {
+                let domain = column.values.domain.as_ref();
+                yes_or_no(column.nullable && domain.is_none_or(|domain| domain.nullable))
+            })),
         ),
         ("data_type", texts(types().map(|ty| Some(type_name(ty))))),
         (
@@ -325,9 +329,18 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("collation_catalog", no_text()),
         ("collation_schema", no_text()),
         ("collation_name", no_text()),
-        ("domain_catalog", no_text()),
-        ("domain_schema", no_text()),
-        ("domain_name", no_text()),
+        (
+            "domain_catalog",
+            texts(columns().map(|column| domain(column).map(|_| DATABASE.to_string()))),
+        ),
+        (
+            "domain_schema",
+            texts(columns().map(|column| domain(column).map(|domain| domain.schema.clone()))),
+        ),
+        (
+            "domain_name",
+            texts(columns().map(|column| domain(column).map(|domain| domain.name.clone()))),
+        ),
         ("udt_catalog", same(DATABASE, rows.len())),
         (
             "udt_schema",
@@ -413,14 +426,14 @@ pub(crate) fn type_name(ty: &DataType) -> String {
 }
 
 /// Returns the schema of a type, of an array that of its elements.
-fn type_schema(ty: &DataType) -> &'static str {
+pub(crate) fn type_schema(ty: &DataType) -> &'static str {
     match ty {
         DataType::Enum(of) | DataType::Array(DataType::Enum(of)) => &of.definition().schema,
         _ => "pg_catalog",
     }
 }
 
-fn character_length(ty: &DataType) -> Option<i64> {
+pub(crate) fn character_length(ty: &DataType) -> Option<i64> {
     match ty {
         DataType::Char(length) | DataType::Varchar(Some(length)) => Some(i64::from(*length)),
         _ => None,
@@ -428,7 +441,7 @@ fn character_length(ty: &DataType) -> Option<i64> {
 }
 
 /// Returns precision and scale of a number; integers count bits, as in PostgreSQL.
-fn numeric_digits(ty: &DataType) -> (Option<i64>, Option<i64>) {
+pub(crate) fn numeric_digits(ty: &DataType) -> (Option<i64>, Option<i64>) {
     match ty {
         DataType::TinyInt => (Some(8), Some(0)),
         DataType::SmallInt => (Some(16), Some(0)),

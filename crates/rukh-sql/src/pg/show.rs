@@ -410,9 +410,10 @@ fn generated_sql(column: &Column) -> Option<String> {
 
 /// Returns the type of a column as CREATE TABLE takes it.
 fn type_name(column: &Column) -> String {
-    match column.values.counter {
-        true => "COUNTER".to_string(),
-        false => column.ty.to_string(),
+    match &column.values.domain {
+        _ if column.values.counter => "COUNTER".to_string(),
+        Some(domain) => domain.sql_name(),
+        None => column.ty.to_string(),
     }
 }
 

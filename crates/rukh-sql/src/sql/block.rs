@@ -782,6 +782,9 @@ fn command(statement: &Statement) -> &'static str {
         Statement::AlterSequence(_) => "ALTER SEQUENCE",
         Statement::Type(statement) => match statement.as_ref() {
             TypeStatement::CreateEnum { .. } => "CREATE TYPE",
+            TypeStatement::CreateDomain(_) => "CREATE DOMAIN",
+            TypeStatement::AlterDomain { .. } => "ALTER DOMAIN",
+            TypeStatement::Drop { domains: true, .. } => "DROP DOMAIN",
             TypeStatement::Drop { .. } => "DROP TYPE",
             _ => "ALTER TYPE",
         },

@@ -148,7 +148,7 @@ impl Session {
                 true => &DataType::Varchar(None),
                 false => ty,
             };
-            let text = type_names::stored_text(&argument.expr);
+            let text = type_names::spelled_text(&argument.expr);
             let mut cast = parse_expression(&format!("CAST(({text}) AS {ty})"))?;
             type_names::resolve(&mut cast, &type_names::in_catalog(&snapshot.catalog));
             let value = self.evaluate(&snapshot, None, &cast, &[]);

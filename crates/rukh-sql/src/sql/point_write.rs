@@ -308,6 +308,8 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
             generated,
             identity,
             counter: _,
+            // The engine checks its values.
+            domain: _,
             row_id: _,
         } = values;
         // Such a column may not take the value of a statement.

@@ -7,6 +7,7 @@ use super::copy;
 use super::definitions::alter;
 use super::definitions::create_index;
 use super::definitions::create_table;
+use super::definitions::domain;
 use super::definitions::role;
 use super::definitions::schema;
 use super::definitions::sequence;
@@ -50,6 +51,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
         "create" => create(reader),
         "alter" if reader.peeks(&["alter", "schema"]) => schema::alter_schema(reader),
         "alter" if reader.peeks(&["alter", "type"]) => types::alter_type(reader),
+        "alter" if reader.peeks(&["alter", "domain"]) => domain::alter_domain(reader),
         "alter" => alter::alter(reader),
         "reindex" => alter::reindex(reader),
         "refresh" => refresh(reader),
@@ -101,6 +103,7 @@ pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementErro
         () if reader.peeks_at(what, "sequence") && at == 1 => sequence::create_sequence(reader),
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
         () if reader.peeks(&["create", "type"]) => types::create_type(reader),
+        () if reader.peeks(&["create", "domain"]) => domain::create_domain(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -173,7 +176,7 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.peeks(&["drop", "schema"]) {
         return schema::drop_schema(reader);
     }
-    if reader.peeks(&["drop", "type"]) {
+    if reader.peeks(&["drop", "type"]) || reader.peeks(&["drop", "domain"]) {
         return types::drop_type(reader);
     }
     let materialized = reader.peeks(&["drop", "materialized", "view"]);
@@ -231,7 +234,7 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
         CommentTarget::Sequence(reader.object_name()?)
     } else if reader.accept(&["schema"]) {
         CommentTarget::Schema(reader.name()?)
-    } else if reader.accept(&["type"]) {
+    } else if reader.accept(&["type"]) || reader.accept(&["domain"]) {
         CommentTarget::Type(reader.object_name()?)
     } else if reader.accept(&["column"]) {
         let (table, column) = reader.column_of_table()?;

@@ -23,8 +23,9 @@ pub use rows::{
     UpdateStatement,
 };
 pub use statement::{
-    AddedPlace, Discarded, ExplainFormat, FetchedRows, KeptStatement, LockStatement, SchemaStatement,
-    ShowStatement, Statement, TypeStatement, VacuumStatement, WritesStatement,
+    AddedPlace, Discarded, DomainAction, DomainDefinition, ExplainFormat, FetchedRows, KeptStatement,
+    LockStatement, SchemaStatement, ShowStatement, Statement, TypeStatement, VacuumStatement,
+    WritesStatement,
 };
 pub use tables::{
     CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,

@@ -61,15 +61,28 @@ pub enum TypeName {
         name: ObjectName,
         /// Whether arrays of it are meant.
         array: bool,
+        /// The type of its values, if it was found to be a domain.
+        of: Option<DataType>,
     },
 }
 
 impl TypeName {
-    /// Returns the type; fails with 42704 on one that was not found.
+    /// Returns the type, of a domain that of its values; fails with 42704 on one that was not found.
     pub fn known(&self) -> Result<DataType, StatementError> {
         match self {
             TypeName::Known(ty) => Ok(*ty),
-            TypeName::Named { name, array } => Err(undefined_type(name, *array)),
+            TypeName::Named {
+                array: false,
+                of: Some(ty),
+                ..
+            } => Ok(*ty),
+            TypeName::Named {
+                of: Some(_), name, ..
+            } => {
+                let message = format!("arrays of domains are not supported: {}[]", name.name);
+                Err(StatementError::unsupported(message).at(name.position))
+            }
+            TypeName::Named { name, array, .. } => Err(undefined_type(name, *array)),
         }
     }
 }
@@ -79,7 +92,7 @@ impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TypeName::Known(ty) => write!(f, "{ty}"),
-            TypeName::Named { name, array } => {
+            TypeName::Named { name, array, .. } => {
                 let schema = name.schema.as_ref().map(|schema| format!("{}.", quoted(schema)));
                 let brackets = if *array { "[]" } else { "" };
                 write!(

@@ -5,11 +5,11 @@ use sqlparser::ast;
 
 use super::changes::{AlterTableStatement, IndexAction};
 use super::copy::{CopyOptions, CopyStatement};
-use super::names::{CommentTarget, Expression, Name, ObjectName};
+use super::names::{CommentTarget, Expression, Name, ObjectName, TypeName};
 use super::objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, SequenceOptions};
 use super::roles::RoleStatement;
 use super::rows::{DeleteStatement, InsertStatement, MergeStatement, UpdateStatement};
-use super::tables::{CreateIndexStatement, CreateTableStatement};
+use super::tables::{CheckDefinition, CreateIndexStatement, CreateTableStatement};
 use super::transaction::TransactionStatement;
 
 /// One statement.
@@ -313,7 +313,7 @@ pub enum FetchedRows {
 }
 
 /// A statement about types; what all objects have, a name, a schema and an owner, is changed as theirs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TypeStatement {
     /// CREATE TYPE … AS ENUM.
     CreateEnum {
@@ -342,8 +342,19 @@ pub enum TypeStatement {
         /// What it is called from now on.
         new: Name,
     },
-    /// DROP TYPE.
+    /// CREATE DOMAIN.
+    CreateDomain(Box<DomainDefinition>),
+    /// ALTER DOMAIN.
+    AlterDomain {
+        /// The domain.
+        name: ObjectName,
+        /// What becomes of it.
+        action: Box<DomainAction>,
+    },
+    /// DROP TYPE, DROP DOMAIN.
     Drop {
+        /// Whether the statement says DOMAIN.
+        domains: bool,
         /// Types to drop, at least one.
         names: Vec<ObjectName>,
         /// Whether an unknown name is only worth a notice.
@@ -351,6 +362,55 @@ pub enum TypeStatement {
         /// Whether columns of them go, too.
         cascade: bool,
     },
+}
+
+/// A domain as CREATE DOMAIN has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainDefinition {
+    /// The domain.
+    pub name: ObjectName,
+    /// The type of its values.
+    pub ty: TypeName,
+    /// Where the type stands.
+    pub position: usize,
+    /// DEFAULT.
+    pub default: Option<Expression>,
+    /// NULL or NOT NULL, if either is said.
+    pub nullable: Option<bool>,
+    /// CHECK constraints.
+    pub checks: Vec<CheckDefinition>,
+}
+
+/// An action of ALTER DOMAIN.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainAction {
+    /// SET DEFAULT, DROP DEFAULT.
+    Default(Option<Expression>),
+    /// SET NOT NULL, DROP NOT NULL: whether NULL is a value.
+    Nullable(bool),
+    /// ADD CHECK.
+    Add {
+        /// The condition.
+        check: CheckDefinition,
+        /// Whether stored values are looked at: not with NOT VALID.
+        valid: bool,
+    },
+    /// DROP CONSTRAINT.
+    DropConstraint {
+        /// The constraint.
+        name: Name,
+        /// Whether an unknown name is only worth a notice.
+        if_exists: bool,
+    },
+    /// RENAME CONSTRAINT.
+    RenameConstraint {
+        /// The constraint.
+        old: Name,
+        /// Its new name.
+        new: Name,
+    },
+    /// VALIDATE CONSTRAINT.
+    Validate(Name),
 }
 
 /// Where a label is added to an enum.

@@ -2,7 +2,7 @@
 
 use super::computed::SEQUENCE;
 use super::query::Query;
-use super::schema::{CREATE_MOOD, RandomIndex, RandomTable};
+use super::schema::{CREATE_TYPES, RandomIndex, RandomTable};
 use super::value::Constant;
 use super::{change, value};
 
@@ -22,7 +22,7 @@ pub struct SmallCase {
 impl SmallCase {
     /// Returns the statements that make table, rows and indexes on Rukh.
     pub fn setup(&self) -> Vec<String> {
-        let mut statements = CREATE_MOOD.map(String::from).to_vec();
+        let mut statements = CREATE_TYPES.map(String::from).to_vec();
         statements.extend([self.table.create_sql(), format!("CREATE SEQUENCE {SEQUENCE}")]);
         statements.extend(self.insert());
         statements.extend(

@@ -23,5 +23,5 @@ pub use change::{Change, values};
 pub use computed::SEQUENCE;
 pub use condition::{Condition, condition};
 pub use query::{Query, query};
-pub use schema::{CREATE_MOOD, RandomColumn, RandomIndex, RandomKeyElement, RandomTable};
+pub use schema::{CREATE_TYPES, RandomColumn, RandomIndex, RandomKeyElement, RandomTable};
 pub use value::{Constant, constant, stored};

@@ -208,11 +208,15 @@ impl RandomTable {
     }
 }
 
+/// Every other INTEGER is one of a domain, which means the same.
 fn column_sql(column: &RandomColumn) -> String {
+    let ty = match column.ty {
+        DataType::Integer if column.name.ends_with(['0', '2', '4', '6']) => "whole".to_string(),
+        ty => ty.to_string(),
+    };
     format!(
-        "{} {}{}",
+        "{} {ty}{}",
         column.name,
-        column.ty,
         if column.nullable { "" } else { " NOT NULL" }
     )
 }
@@ -223,10 +227,11 @@ fn mood() -> DataType {
     DataType::Enum(EnumType::of(EnumDefinition::new(0, "public", "mood", &labels)))
 }
 
-/// The statement that makes the enum of [`RandomTable`]s; a label comes later, between others.
-pub const CREATE_MOOD: [&str; 2] = [
+/// The statements that make the types of [`RandomTable`]s: an enum, which gets a label between others later, and a domain of INTEGER.
+pub const CREATE_TYPES: [&str; 3] = [
     "CREATE TYPE mood AS ENUM ('sad', 'it''s fine', 'happy', 'Happy', '')",
     "ALTER TYPE mood ADD VALUE 'ok' BEFORE 'it''s fine'",
+    "CREATE DOMAIN whole AS INTEGER CHECK (VALUE IS NULL OR abs(VALUE::bigint) >= 0)",
 ];
 
 /// Draws a type; one that no key has only where `in_values` says that the column is in none.

@@ -251,6 +251,10 @@ fn figure(expr: &Expr) -> Option<Figured> {
         Expr::CompoundIdentifier(parts) => parts.last().and_then(|name| strong(folded(name))),
         Expr::CompoundFieldAccess { root, .. } => figure(root),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => figure(inner),
+        Expr::Function(_) if let Some((value, domain)) = spelled::domain_call(expr) => match value {
+            Expr::Cast { expr: operand, .. } => cast_name(figure(operand), domain.name),
+            cut => cast_name(figure(cut), domain.name),
+        },
         Expr::Function(call) => {
             let last = call.name.0.last().and_then(|part| part.as_ident())?;
             strong(match folded(last).as_str() {
@@ -391,6 +395,9 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Interval { .. } => "interval",
         DataType::Custom(name, _) if let Some(found) = found_enum(name) => &found.definition().name,
         DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) => return type_name(of),
+        DataType::Custom(name, _) if let Some(last) = name.0.last().and_then(|part| part.as_ident()) => {
+            return folded(last);
+        }
         other => return other.to_string().to_lowercase(),
     }
     .to_string()

@@ -19,18 +19,18 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, PUBLIC};
-use rukh_keys::{DataType, EnumType};
+use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 
-use crate::bind::names::type_names;
+use crate::bind::names::type_names::{self, Found};
 use rukh_error::SqlError;
 use rukh_syntax::{
-    AlterAction, ColumnDefinition, CommentTarget, CopySource, ForeignKeyDefinition, GrantObjects,
-    KeptStatement, KeyElementDefinition, KeyExprDefinition, MergeAction, MergeStatement, ObjectName, Ownable,
-    OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, TypeName, TypeStatement, WalkMut, folded,
-    parse_object_name, quoted,
+    AlterAction, ColumnDefinition, CommentTarget, CopySource, DomainAction, ForeignKeyDefinition,
+    GrantObjects, KeptStatement, KeyElementDefinition, KeyExprDefinition, MergeAction, MergeStatement,
+    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, TypeName,
+    TypeStatement, WalkMut, folded, parse_object_name, quoted,
 };
 
 /// Functions whose first argument names a relation.
@@ -247,6 +247,21 @@ impl Names<'_> {
                 TypeStatement::AddValue { name, .. } | TypeStatement::RenameValue { name, .. } => {
                     self.type_name(name);
                 }
+                TypeStatement::CreateDomain(domain) => {
+                    self.new_name(&mut domain.name)?;
+                    self.ty(&mut domain.ty);
+                    let checks = domain.checks.iter_mut().map(|check| &mut check.condition);
+                    let expressions = domain.default.iter_mut().chain(checks);
+                    expressions.for_each(|expression| self.visit(&mut expression.expr));
+                }
+                TypeStatement::AlterDomain { name, action } => {
+                    self.type_name(name);
+                    match action.as_mut() {
+                        DomainAction::Default(Some(default)) => self.visit(&mut default.expr),
+                        DomainAction::Add { check, .. } => self.visit(&mut check.condition.expr),
+                        _ => {}
+                    }
+                }
                 TypeStatement::Drop { names, .. } => {
                     names.iter_mut().for_each(|name| self.type_name(name));
                 }
@@ -394,7 +409,7 @@ impl Names<'_> {
     }
 
     /// Finds types by the path.
-    fn types(&self) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+    fn types(&self) -> impl Fn(Option<&str>, &str) -> Option<Found> {
         |schema, name| {
             let find = type_names::in_catalog(self.catalog);
             match schema {
@@ -406,11 +421,19 @@ impl Names<'_> {
     }
 
     fn ty(&self, ty: &mut TypeName) {
-        if let TypeName::Named { name, array } = ty
-            && let Some(found) = self.types()(name.schema.as_deref(), &name.name)
-        {
-            let found = DataType::Enum(found);
-            *ty = TypeName::Known(if *array { found.array() } else { found });
+        let TypeName::Named { name, array, of } = ty else {
+            return;
+        };
+        match self.types()(name.schema.as_deref(), &name.name) {
+            Some(Found::Enum(found)) => {
+                let found = DataType::Enum(found);
+                *ty = TypeName::Known(if *array { found.array() } else { found });
+            }
+            Some(Found::Domain(domain)) => {
+                name.schema = Some(domain.schema);
+                *of = Some(domain.ty);
+            }
+            None => {}
         }
     }
 
@@ -563,7 +586,7 @@ impl VisitorMut for Names<'_> {
             Expr::Cast { data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => {
                 self.text(expr);
             }
-            Expr::Cast { data_type, .. } => type_names::resolve_type(data_type, &self.types()),
+            Expr::Cast { .. } => type_names::resolve_cast(expr, &self.types()),
             _ => {}
         }
         ControlFlow::Continue(())

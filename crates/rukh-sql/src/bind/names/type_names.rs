@@ -3,7 +3,7 @@
 //! | where                       | a type is                                                                     |
 //! |-----------------------------|-------------------------------------------------------------------------------|
 //! | the text of a statement     | a name, found by the search path                                              |
-//! | the tree that is planned    | [`found_type`], which is the type itself                                      |
+//! | the tree that is planned    | [`found_type`], which is the type itself; of a domain, [`domain_casts`]        |
 //! | stored texts                | [`EnumType::sql_name`], the name with its schema unless that is `public`       |
 //!
 //! Stored texts of a table name types of its columns only, so that a table can be read alone. A type that gets another name gets it in
@@ -12,29 +12,42 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, PUBLIC, Table};
+use rukh_catalog::{Catalog, Domain, PUBLIC, Table, TypeKind};
 use rukh_error::SqlError;
 use rukh_keys::{DataType, EnumType};
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{ObjectName, Statement, Walk, WalkMut, data_type, found_enum, found_type, quoted};
+use rukh_syntax::{ObjectName, Statement, Walk, WalkMut, data_type, found_enum, found_type, make, quoted};
 
+use crate::bind::spelling::domain_casts;
 use crate::bind::spelling::parsing::parse;
+use crate::bind::spelling::spelled::domain_call;
 
 /// Finds a type by its schema, if one is named, and its name.
-pub(crate) type Find<'f> = dyn Fn(Option<&str>, &str) -> Option<EnumType> + 'f;
+pub(crate) type Find<'f> = dyn Fn(Option<&str>, &str) -> Option<Found> + 'f;
 
-/// Returns an enum of the definitions.
-pub(crate) fn in_catalog(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+/// A type that was found.
+pub(crate) enum Found {
+    /// An enum.
+    Enum(EnumType),
+    /// A domain.
+    Domain(Domain),
+}
+
+/// Returns a type of the definitions.
+pub(crate) fn in_catalog(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Option<Found> {
     |schema, name| {
         let found = catalog.type_named(schema.unwrap_or(PUBLIC), name)?;
-        Some(EnumType::of(found.labels.clone()))
+        Some(match &found.kind {
+            TypeKind::Enum(labels) => Found::Enum(EnumType::of(labels.clone())),
+            TypeKind::Domain(domain) => Found::Domain(domain.clone()),
+        })
     }
 }
 
 /// Returns an enum that is the type of a column, or of its elements.
-pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option<Found> {
     |schema, name| {
         let mut types = table.columns.iter().map(|column| column.ty);
         types.find_map(|ty| of_type(ty)(schema, name))
@@ -42,12 +55,12 @@ pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option
 }
 
 /// Returns the enum that a type is, or the type of its elements, if it has this name.
-pub(crate) fn of_type(ty: DataType) -> impl Fn(Option<&str>, &str) -> Option<EnumType> {
+pub(crate) fn of_type(ty: DataType) -> impl Fn(Option<&str>, &str) -> Option<Found> {
     move |schema, name| match ty.element().unwrap_or(ty) {
         DataType::Enum(of) => {
             let definition = of.definition();
             let is_meant = definition.schema == schema.unwrap_or(PUBLIC) && definition.name == name;
-            is_meant.then_some(of)
+            is_meant.then_some(Found::Enum(of))
         }
         _ => None,
     }
@@ -61,9 +74,7 @@ pub(crate) fn resolve(node: &mut (impl WalkMut + ?Sized), find: &Find<'_>) {
         type Break = Infallible;
 
         fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-            if let Expr::Cast { data_type, .. } = expr {
-                resolve_type(data_type, self.0);
-            }
+            resolve_cast(expr, self.0);
             ControlFlow::Continue(())
         }
     }
@@ -71,12 +82,22 @@ pub(crate) fn resolve(node: &mut (impl WalkMut + ?Sized), find: &Find<'_>) {
     let ControlFlow::Continue(()) = node.walk_mut(&mut Resolver(find));
 }
 
-/// Puts a type in the place of its name.
-pub(crate) fn resolve_type(ty: &mut Parsed, find: &Find<'_>) {
-    if let Some(name) = named(ty)
+/// Puts a type in the place of its name, if an expression is a cast. Arrays of domains stay.
+pub(crate) fn resolve_cast(expr: &mut Expr, find: &Find<'_>) {
+    let Expr::Cast { data_type, .. } = expr else {
+        return;
+    };
+    if let Some(name) = named(data_type)
         && let Some(found) = find(name.schema.as_deref(), &name.name)
     {
-        *element(ty) = found_type(found);
+        match found {
+            Found::Enum(found) => *element(data_type) = found_type(found),
+            Found::Domain(domain) if !matches!(data_type, Parsed::Array(_)) => {
+                domain_casts::spell(expr, &domain);
+                resolve(expr, &of_type(domain.ty));
+            }
+            Found::Domain(_) => {}
+        }
     }
 }
 
@@ -128,6 +149,13 @@ pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {
         type Break = Infallible;
 
         fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Some((cast, domain)) = domain_call(expr) {
+                let ty = type_of(&domain.schema, &domain.name);
+                *expr = match cast.clone() {
+                    Expr::Cast { expr: value, .. } => make::cast(*value, ty),
+                    cut => make::cast(cut, ty),
+                };
+            }
             if let Expr::Cast { data_type, .. } = expr
                 && let place = element(data_type)
                 && let Parsed::Custom(name, _) = place
@@ -156,11 +184,36 @@ fn type_of(schema: &str, name: &str) -> Parsed {
     Parsed::Custom(ast::ObjectName::from(parts), Vec::new())
 }
 
-/// Returns an expression as it is stored.
-pub(crate) fn stored_text(expr: &Expr) -> String {
+/// Returns an expression with the names of its types.
+pub(crate) fn spelled_text(expr: &Expr) -> String {
     let mut expr = expr.clone();
     spell_out(&mut expr);
     expr.to_string()
+}
+
+/// Returns an expression of a definition as it is stored.
+pub(crate) fn stored_text(expr: &Expr) -> String {
+    let mut expr = expr.clone();
+    without_domains(&mut expr);
+    spelled_text(&expr)
+}
+
+/// Makes casts to the types of their values of casts to domains: a definition is read without those of others.
+pub(crate) fn without_domains(node: &mut (impl WalkMut + ?Sized)) {
+    struct Base;
+
+    impl VisitorMut for Base {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Some((cast, _)) = domain_call(expr) {
+                *expr = cast.clone();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Base);
 }
 
 /// Reads a stored query.

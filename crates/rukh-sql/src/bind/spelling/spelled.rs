@@ -8,6 +8,7 @@
 //! | `age(x)`                      | `age(current_date, x)`                                             |
 //! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
+use rukh_catalog::Domain;
 use rukh_functions::functions::json::make::{AGGREGATES, ELEMENT, MEMBER, ROW};
 use rukh_functions::functions::times::ages::AGE;
 use rukh_syntax::sqlparser::ast::{
@@ -16,6 +17,29 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use rukh_syntax::make::{and, binary, call, cast, nested};
+
+/// The function that casts to domains call: see `domain_casts`.
+pub(crate) const DOMAIN_VALUE: &str = "domain_value";
+
+/// Returns the value within a cast to a domain, which is of the type of the domain's values, and the domain.
+pub(crate) fn domain_call(expr: &Expr) -> Option<(&Expr, Domain)> {
+    let Expr::Function(call) = expr else {
+        return None;
+    };
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(cast)),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(definition))),
+        ] if call.name.to_string() == DOMAIN_VALUE => match &definition.value {
+            Value::SingleQuotedString(text) => Some((cast, serde_json::from_str(text).ok()?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// `substr` of what `string_agg` is spelled as, which has its name.
 const JOINED: &str = "string_agg_joined";

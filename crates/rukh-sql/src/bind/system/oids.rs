@@ -76,6 +76,11 @@ pub(crate) fn check(table: &Table, at: usize) -> i64 {
     CHECKS + (i64::from(table.id.0) * 256 + at as i64) % RANGE
 }
 
+/// Returns the number of a CHECK of a domain, whose id no table has.
+pub(crate) fn domain_check(domain: u32, at: usize) -> i64 {
+    CHECKS + (i64::from(domain) * 256 + at as i64) % RANGE
+}
+
 /// Returns the number of a FOREIGN KEY constraint.
 pub(crate) fn foreign_key(table: &Table, at: usize) -> i64 {
     // CHECK constraints have the numbers from the other end on.

@@ -19,13 +19,14 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
-use rukh_catalog::{ColumnId, Table};
-use rukh_engine::{EngineError, RowFunction, RowFunctions};
+use rukh_catalog::{ColumnId, Domain, Table};
+use rukh_engine::{DomainRules, EngineError, RowFunction, RowFunctions};
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::sqlparser::ast::{self, ExprWithAlias, Visitor, VisitorMut};
 use rukh_syntax::{Walk, WalkMut};
 
 use crate::bind::names::type_names::{self, Find};
+use crate::bind::spelling::domain_casts;
 use crate::bind::spelling::parsing::parse_expression;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::cast_types::CastTypes;
@@ -52,6 +53,7 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
         .with_type_planner(Arc::new(CastTypes))
         .build();
     rukh_functions::register(&mut state);
+    domain_casts::register(&mut state, domain_rules);
     state
 });
 
@@ -391,6 +393,11 @@ pub(crate) fn evaluate_default(sql: &str, ty: &DataType, column: &str) -> Result
     DefaultValue::compile(sql, ty, column, Utc::now().timestamp_micros())?.next(ty, column)
 }
 
+/// Compiles the conditions of a domain.
+pub(crate) fn domain_rules(domain: &Domain) -> Result<DomainRules, EngineError> {
+    DomainRules::new(domain, &Functions)
+}
+
 /// Compiles index expressions for the engine.
 pub(crate) struct Functions;
 
@@ -551,8 +558,7 @@ fn without_tables(expr: &ast::Expr) -> String {
 
     let mut expr = expr.clone();
     let ControlFlow::Continue(()) = expr.walk_mut(&mut Bare);
-    type_names::spell_out(&mut expr);
-    expr.to_string()
+    type_names::stored_text(&expr)
 }
 
 /// Refuses what cannot be part of a definition: subqueries, parameters, and functions that would give

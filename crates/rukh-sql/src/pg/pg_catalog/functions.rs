@@ -171,7 +171,18 @@ const FUNCTIONS: &[Definition] = &[
             .tables()
             .flat_map(|table| texts::constraints(catalog, table));
         let found = all.find(|constraint| constraint.oid == oid(&given[0]));
-        Ok(found.map(|constraint| constraint.definition).into())
+        let of_domain = || {
+            let number = oid(&given[0]);
+            let domains = catalog.types().filter_map(|ty| ty.domain());
+            let mut checks = domains.flat_map(|domain| {
+                let checks = domain.checks.iter().enumerate();
+                checks.map(|(at, check)| (oids::domain_check(domain.id, at), check))
+            });
+            let (_, check) = checks.find(|(oid, _)| *oid == number)?;
+            Some(format!("CHECK (({}))", texts::domain_check(check)))
+        };
+        let definition = found.map(|constraint| constraint.definition);
+        Ok(definition.or_else(of_domain).into())
     }),
     stable("pg_get_viewdef", 1..=2, Kind::Text, |source, given| {
         let number = lookup::relation_number(source, &given[0])?;

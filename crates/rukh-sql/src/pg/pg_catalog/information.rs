@@ -7,13 +7,15 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use rukh_catalog::{GrantTarget, Rights, RoleId};
+use rukh_catalog::{Domain, DomainCheck, GrantTarget, Rights, RoleId};
 
 use super::lookup;
 use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
 use super::texts::{Constraint, constraints, referenced_key};
+use super::types::domains;
 use crate::exec::context::StatementContext;
+use crate::pg::information_schema::{character_length, numeric_digits, type_name, type_schema};
 
 /// A table of `information_schema`.
 struct Definition {
@@ -150,26 +152,76 @@ const TABLES: &[Definition] = &[
     }),
     with("role_table_grants", PRIVILEGES, privileges),
     with("table_privileges", PRIVILEGES, privileges),
-    empty(
+    with(
         "column_domain_usage",
         "domain_catalog name, domain_schema name, domain_name name, table_catalog name, table_schema name, \
          table_name name, column_name name",
+        |source| {
+            let columns = source
+                .catalog()
+                .tables()
+                .flat_map(|table| table.declared_columns().iter().map(move |column| (table, column)));
+            let rows = columns.filter_map(|(table, column)| {
+                let domain = column.values.domain.as_ref()?;
+                let (schema, name) = (&table.schema, &table.name);
+                Some(row![
+                    DATABASE,
+                    &domain.schema,
+                    &domain.name,
+                    DATABASE,
+                    schema,
+                    name,
+                    &column.name
+                ])
+            });
+            rows.collect()
+        },
     ),
     empty(
         "column_udt_usage",
         "udt_catalog name, udt_schema name, udt_name name, table_catalog name, table_schema name, \
          table_name name, column_name name",
     ),
-    empty(
+    with(
         "domain_constraints",
         "constraint_catalog name, constraint_schema name, constraint_name name, domain_catalog name, \
          domain_schema name, domain_name name, is_deferrable text, initially_deferred text",
+        |source| {
+            let row = |domain: &Domain, check: &DomainCheck| {
+                let Domain { schema, name, .. } = domain;
+                row![DATABASE, schema, &check.name, DATABASE, schema, name, "NO", "NO"]
+            };
+            let domains = domains(source.catalog());
+            domains
+                .flat_map(|domain| domain.checks.iter().map(move |check| row(domain, check)))
+                .collect()
+        },
     ),
-    empty(
+    with(
         "domains",
         "domain_catalog name, domain_schema name, domain_name name, data_type text, \
          character_maximum_length int4, numeric_precision int4, numeric_scale int4, domain_default text, \
          udt_catalog name, udt_schema name, udt_name name, dtd_identifier name",
+        |source| {
+            let row = |domain: &Domain| {
+                let (precision, scale) = numeric_digits(&domain.ty);
+                row![
+                    DATABASE,
+                    &domain.schema,
+                    &domain.name,
+                    type_name(&domain.ty),
+                    character_length(&domain.ty),
+                    precision,
+                    scale,
+                    domain.default.as_ref(),
+                    DATABASE,
+                    type_schema(&domain.ty),
+                    super::types::type_name(&domain.ty),
+                    "1"
+                ]
+            };
+            domains(source.catalog()).map(row).collect()
+        },
     ),
     empty(
         "element_types",

@@ -167,7 +167,14 @@ fn of_column(column: &Column) -> Attribute<'_> {
     Attribute {
         not_null: !column.nullable,
         column: Some(column),
-        ..plain(&column.name, &column.ty)
+        ..match &column.values.domain {
+            Some(domain) => Attribute {
+                type_oid: oids::object(domain.id),
+                modifier: -1,
+                ..plain(&column.name, &column.ty)
+            },
+            None => plain(&column.name, &column.ty),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tables of `pg_catalog` that have rows.
 
-use rukh_catalog::{Catalog, ForeignAction, ForeignKey, ForeignTiming, Identity, KeyElement, Table};
+use rukh_catalog::{
+    Catalog, Domain, DomainCheck, ForeignAction, ForeignKey, ForeignTiming, Identity, KeyElement, Table,
+};
 use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::is_reserved;
 use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
@@ -9,7 +11,7 @@ use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::source::{DATABASE, Maker, Source};
 use super::table::{Cell, row};
-use super::texts::{constraints, index_definition, place, places};
+use super::texts::{constraints, domain_check, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
 use super::{casts, operators};
 use super::{procs, view_text};
@@ -76,7 +78,8 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_constraint", |source| {
         let catalog = source.catalog();
         let tables = catalog.tables();
-        tables.flat_map(|table| constraint_rows(catalog, table)).collect()
+        let of_tables = tables.flat_map(|table| constraint_rows(catalog, table));
+        of_tables.chain(domain_constraint_rows(catalog)).collect()
     }),
     ("pg_database", |_| {
         let (oid, owner, space) = (oids::DATABASE, oids::OWNER, oids::TABLESPACE);
@@ -430,6 +433,44 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
 /// Whether a table has foreign keys, or others refer to it.
 fn has_foreign_keys(source: &Source<'_>, table: &Table) -> bool {
     !table.foreign_keys.is_empty() || source.catalog().references_to(table.id).next().is_some()
+}
+
+fn domain_constraint_rows(catalog: &Catalog) -> Vec<Vec<Cell>> {
+    let domains = types::domains(catalog);
+    let checks =
+        domains.flat_map(|domain| domain.checks.iter().enumerate().map(move |check| (domain, check)));
+    let row = |(domain, (at, check)): (&Domain, (usize, &DomainCheck))| {
+        let null = || Cell::Null;
+        row![
+            oids::domain_check(domain.id, at),
+            &check.name,
+            oids::schema(&domain.schema),
+            "c",
+            false,
+            false,
+            true,
+            0,
+            oids::object(domain.id),
+            0,
+            0,
+            0,
+            " ",
+            " ",
+            " ",
+            true,
+            0,
+            false,
+            null(),
+            null(),
+            null(),
+            null(),
+            null(),
+            null(),
+            null(),
+            domain_check(check),
+        ]
+    };
+    checks.map(row).collect()
 }
 
 fn constraint_rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {

@@ -1,10 +1,17 @@
 //! Definitions as SQL: what `pg_get_indexdef` and its kin give.
 
-use rukh_catalog::{Catalog, ColumnId, ForeignKey, Index, KeyElement, KeyExpr, Table, begins_with};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use rukh_catalog::{
+    Catalog, ColumnId, Domain, DomainCheck, ForeignKey, Index, KeyElement, KeyExpr, Table, begins_with,
+};
 use rukh_keys::SortOrder;
 
 use crate::bind::spelling::definition_text::{element_list, foreign_key_sql, index_sql};
-use rukh_syntax::quoted;
+use crate::bind::spelling::parsing::parse_expression;
+use rukh_syntax::sqlparser::ast::{Expr, Ident, VisitorMut};
+use rukh_syntax::{WalkMut, quoted};
 
 use super::relations::{Relation, is_constraint, primary_key_name};
 use crate::bind::system::oids;
@@ -71,6 +78,32 @@ pub(crate) struct Constraint<'a> {
     pub(crate) check: Option<&'a str>,
     /// What a foreign key refers to.
     pub(crate) foreign: Option<(&'a Table, &'a ForeignKey)>,
+}
+
+/// Returns the condition of a domain, which calls its value VALUE.
+pub(crate) fn domain_check(check: &DomainCheck) -> String {
+    struct Upper;
+
+    impl VisitorMut for Upper {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Expr::Identifier(name) = expr
+                && name.value == Domain::VALUE
+            {
+                *name = Ident::new("VALUE");
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    match parse_expression(&check.sql) {
+        Ok(mut expr) => {
+            let ControlFlow::Continue(()) = expr.walk_mut(&mut Upper);
+            expr.to_string()
+        }
+        Err(_) => check.sql.clone(),
+    }
 }
 
 /// Returns the constraints of a table.

@@ -1,6 +1,6 @@
 //! Types as clients read of them: their numbers, modifiers and names.
 
-use rukh_catalog::Catalog;
+use rukh_catalog::{Catalog, Domain};
 use rukh_functions::types::enum_array_oid;
 use rukh_keys::{DataType, EnumType};
 use rukh_syntax::parse_object_name;
@@ -169,7 +169,11 @@ pub(super) fn name_in(catalog: &Catalog, oid: i64, modifier: Option<i64>) -> Opt
             _ => None,
         })
     };
-    sql_name(oid, modifier).or_else(of_enum)
+    let of_domain = || {
+        let domain = domains(catalog).find(|domain| oids::object(domain.id) == oid);
+        domain.map(Domain::sql_name)
+    };
+    sql_name(oid, modifier).or_else(of_enum).or_else(of_domain)
 }
 
 /// Returns the number of a type by a name of it, enums among them.
@@ -187,21 +191,27 @@ pub(super) fn number_in(source: &Source<'_>, name: &str) -> Option<i64> {
         let mut found = path
             .iter()
             .filter_map(|schema| source.catalog().type_named(schema, &name.name));
-        let of = EnumType::of(found.next()?.labels.clone());
-        Some(match is_array {
-            true => i64::from(enum_array_oid(of)),
-            false => oids::object(of.definition().id),
-        })
+        let found = found.next()?;
+        match is_array {
+            true => Some(i64::from(enum_array_oid(found.enum_type()?))),
+            false => Some(oids::object(found.id().0)),
+        }
     };
     oid_named(name).or_else(of_enum)
 }
 
 /// Returns all enums with their numbers and those of their arrays.
 fn enums(catalog: &Catalog) -> impl Iterator<Item = (EnumType, i64, i64)> {
-    catalog.types().map(|ty| {
-        let of = EnumType::of(ty.labels.clone());
-        (of, oids::object(ty.labels.id), i64::from(enum_array_oid(of)))
+    let enums = catalog.types().filter_map(|ty| ty.enum_type());
+    enums.map(|of| {
+        let oid = oids::object(of.definition().id);
+        (of, oid, i64::from(enum_array_oid(of)))
     })
+}
+
+/// Returns all domains.
+pub(super) fn domains(catalog: &Catalog) -> impl Iterator<Item = &Domain> {
+    catalog.types().filter_map(|ty| ty.domain())
 }
 
 /// Returns the number of a type by a name of it.
@@ -263,21 +273,54 @@ pub(super) fn pg_type(source: &Source<'_>) -> Vec<Vec<Cell>> {
         let place = (oids::schema(&definition.schema), owner);
         [false, true].map(|array| type_row(&ty, array, place))
     });
-    own.chain(arrays).chain(defined).collect()
+    let domains = domains(source.catalog()).map(|domain| domain_row(source, domain));
+    own.chain(arrays).chain(defined).chain(domains).collect()
 }
+
+/// A domain is stored as values of its type are.
+fn domain_row(source: &Source<'_>, domain: &Domain) -> Vec<Cell> {
+    let base = oid_of(&domain.ty);
+    let found = TYPES.iter().find(|ty| ty.oid == base);
+    let (length, category) = match (&domain.ty, found) {
+        (DataType::Enum(_), _) => (4, "E"),
+        (_, Some(ty)) => (ty.length, ty.category),
+        (_, None) => (-1, "A"),
+    };
+    let owner = super::lookup::owner(source, domain.id);
+    let oid = oids::object(domain.id);
+    let ty = ty(oid, "", "", length, category, 0);
+    let mut row = type_row(&ty, false, (oids::schema(&domain.schema), owner));
+    let below = domain.domain.as_ref().map(|below| oids::object(below.id));
+    let set = [
+        (TYPE_NAME, domain.name.as_str().into()),
+        (TYPE_KIND, "d".into()),
+        (TYPE_NOT_NULL, (!domain.nullable).into()),
+        (TYPE_BASE, below.unwrap_or(base).into()),
+        (TYPE_MODIFIER, modifier_of(&domain.ty).into()),
+        (TYPE_COLLATION, collation_of(base).into()),
+        (TYPE_DEFAULT, domain.default.as_ref().into()),
+    ];
+    for (at, cell) in set {
+        row[at] = cell;
+    }
+    row
+}
+
+/// Places of columns in `pg_type`.
+const TYPE_NAME: usize = 1;
+const TYPE_KIND: usize = 6;
+const TYPE_NOT_NULL: usize = 24;
+const TYPE_BASE: usize = 25;
+const TYPE_MODIFIER: usize = 26;
+const TYPE_COLLATION: usize = 28;
+const TYPE_DEFAULT: usize = 30;
 
 /// The rows of `pg_enum`.
 pub(super) fn pg_enum(catalog: &Catalog) -> Vec<Vec<Cell>> {
-    let rows = catalog.types().flat_map(|ty| {
-        let labels = ty.labels.labels.iter().enumerate();
-        labels.map(|(at, label)| {
-            row![
-                oids::label(ty.id(), at),
-                oids::object(ty.labels.id),
-                at + 1,
-                &label.text
-            ]
-        })
+    let enums = catalog.types().filter_map(|ty| Some((ty.id(), ty.labels()?)));
+    let rows = enums.flat_map(|(id, of)| {
+        let labels = of.labels.iter().enumerate();
+        labels.map(move |(at, label)| row![oids::label(id, at), oids::object(id.0), at + 1, &label.text])
     });
     rows.collect()
 }

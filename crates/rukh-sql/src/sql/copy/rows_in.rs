@@ -217,8 +217,8 @@ impl Columns {
         let mut template = Vec::with_capacity(self.table.columns.len());
         for (position, column) in self.table.columns.iter().enumerate() {
             let is_given = fields.contains(&position) || self.row_number == Some(position);
-            let default = column.default.as_ref().filter(|_| !is_given);
-            let sequence = default.and_then(|sql| sequence_of_default(sql));
+            let default = column.default_sql().filter(|_| !is_given);
+            let sequence = default.and_then(sequence_of_default);
             template.push(match (default, &sequence) {
                 (Some(sql), None) => {
                     DefaultValue::compile(sql, &column.ty, &column.name, self.time.micros())?

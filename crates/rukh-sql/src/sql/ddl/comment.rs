@@ -5,8 +5,8 @@ use rukh_engine::DefinitionChanges;
 use rukh_syntax::{CommentTarget, ObjectName};
 
 use super::columns::column_id;
+use super::names::type_named;
 use super::names::unknown;
-use super::types::type_named;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 

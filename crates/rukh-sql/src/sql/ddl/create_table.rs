@@ -20,7 +20,7 @@ use super::create_index::index_error;
 use super::foreign::add_foreign_keys;
 use super::lifetime::set_lifetime;
 use super::like;
-use super::names::{free_name_beside, is_taken, schema_of};
+use super::names::{domain_of, free_name_beside, is_taken, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
@@ -328,6 +328,7 @@ fn columns(
             values: ColumnValues {
                 identity,
                 counter: definition.counter,
+                domain: domain_of(catalog, &definition.ty)?,
                 ..ColumnValues::default()
             },
             family: definition

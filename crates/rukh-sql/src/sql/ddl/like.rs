@@ -21,6 +21,7 @@ use rukh_syntax::{
 use super::create_index::{element_names, index_error};
 use super::names::free_name;
 use crate::bind::types::expressions::stored_sql;
+use crate::sql::ddl::names::domain_type_name;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -153,7 +154,10 @@ fn column_like(
     let sql = |sql: &String| expression(sql, clause);
     Ok(ColumnDefinition {
         name: named(&column.name, clause),
-        ty: TypeName::Known(column.ty),
+        ty: match &values.domain {
+            Some(domain) => domain_type_name(domain, clause.table.position),
+            None => TypeName::Known(column.ty),
+        },
         nullable: (!column.nullable).then_some(false),
         default: default.map(sql).transpose()?,
         family: None,

@@ -1,7 +1,7 @@
 //! Names of what is defined: whether they are free, and what is said where they are not there.
 
-use rukh_catalog::{Catalog, PUBLIC, Table};
-use rukh_syntax::{Name, ObjectName};
+use rukh_catalog::{Catalog, Domain, PUBLIC, Table, Type};
+use rukh_syntax::{Name, ObjectName, TypeName, undefined_type};
 
 use crate::exec::session_settings::notice::Notice;
 use crate::sql::session::Session;
@@ -87,4 +87,54 @@ pub(super) fn check_free(catalog: &Catalog, schema: &str, name: &Name) -> Result
 /// Makes the error for a schema that is not there.
 pub(super) fn unknown(name: &str) -> SqlError {
     SqlError::statement("3F000", format!("schema \"{name}\" does not exist"))
+}
+
+/// Returns the type of a name, or an error at its place.
+pub(super) fn type_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Result<&'c Type, SqlError> {
+    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+    let found = catalog.type_named(schema, &name.name);
+    found
+        .map(|found| found.as_ref())
+        .ok_or_else(|| undefined_type(name, false).into())
+}
+
+/// Returns the domain that a column is declared of, if it is of one.
+pub(super) fn domain_of(catalog: &Catalog, ty: &TypeName) -> Result<Option<Box<Domain>>, SqlError> {
+    match ty {
+        TypeName::Named {
+            name, of: Some(_), ..
+        } => {
+            let (_, domain) = domain_named(catalog, name)?;
+            Ok(Some(Box::new(domain.clone())))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the name of a domain as a definition has it.
+pub(super) fn domain_type_name(domain: &Domain, position: usize) -> TypeName {
+    TypeName::Named {
+        name: ObjectName {
+            schema: Some(domain.schema.clone()),
+            name: domain.name.clone(),
+            position,
+        },
+        array: false,
+        of: Some(domain.ty),
+    }
+}
+
+/// Returns the domain of a name, or an error at its place.
+pub(super) fn domain_named<'c>(
+    catalog: &'c Catalog,
+    name: &ObjectName,
+) -> Result<(&'c Type, &'c Domain), SqlError> {
+    let found = type_named(catalog, name)?;
+    match found.domain() {
+        Some(domain) => Ok((found, domain)),
+        None => {
+            let message = format!("{} is not a domain", name.name);
+            Err(SqlError::statement("42809", message).at(name.position))
+        }
+    }
 }

@@ -9,7 +9,6 @@ use rukh_catalog::{
     Type, TypeId, View, ViewId, has_type,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
-use rukh_keys::DataType;
 use rukh_syntax::{Name, ObjectName, Statement, quoted};
 
 use crate::bind::names::type_names::{Change, renamed};
@@ -18,7 +17,7 @@ use crate::bind::spelling::parsing::parse;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::sequence_named_in_default;
 use crate::sql::ddl::foreign::check_still_unique;
-use crate::sql::ddl::types::type_named;
+use crate::sql::ddl::names::type_named;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -110,7 +109,7 @@ impl<'a> Removal<'a> {
     }
 
     fn type_text(&self, ty: &Type) -> String {
-        format!("type {}", self.name(&ty.labels.schema, &ty.labels.name))
+        format!("type {}", self.name(ty.schema(), ty.name()))
     }
 
     fn add_type(&mut self, ty: &Type, on: Option<String>) {
@@ -142,7 +141,7 @@ impl<'a> Removal<'a> {
             for view in catalog.views().filter(|view| view.schema == schema.name) {
                 self.add_view(view, on());
             }
-            for ty in catalog.types().filter(|ty| ty.labels.schema == schema.name) {
+            for ty in catalog.types().filter(|ty| ty.schema() == schema.name) {
                 self.add_type(ty, on());
             }
             let free = catalog.sequences().filter(|sequence| sequence.owner.is_none());
@@ -160,6 +159,12 @@ impl<'a> Removal<'a> {
             {
                 for view in catalog.views().filter(|view| reads_type(view, &ty)) {
                     self.add_view(view, Some(self.type_text(&ty)));
+                }
+                for other in catalog
+                    .types()
+                    .filter(|other| other.id() != ty.id() && has_type(other.as_ref(), ty.id()))
+                {
+                    self.add_type(other, Some(self.type_text(&ty)));
                 }
             }
             for table in catalog
@@ -200,7 +205,7 @@ impl<'a> Removal<'a> {
                 .filter(|table| !self.tables.contains(&table.id));
             let mut detail = Vec::new();
             for table in stay.filter(|table| has_type(table.as_ref(), ty.id())) {
-                let of_type = |column: &&Column| matches!(column.ty.element().unwrap_or(column.ty), DataType::Enum(of) if of.definition().id == ty.labels.id);
+                let of_type = |column: &&Column| has_type(*column, ty.id());
                 let columns = table.columns.iter().filter(of_type);
                 detail.extend(columns.map(|column| {
                     let table = self.table_text(table);
@@ -471,7 +476,7 @@ pub(super) fn drop_relations(
 
 /// Whether a view has columns of a type, or names it.
 fn reads_type(view: &View, ty: &Type) -> bool {
-    let name = (ty.labels.schema.as_str(), ty.labels.name.as_str());
+    let name = (ty.schema(), ty.name());
     let same = Change::Name { old: name, new: name };
     let names_it = || match parse(&view.sql) {
         Ok(Statement::Query(mut query)) => renamed(query.as_mut(), &same),
@@ -480,16 +485,21 @@ fn reads_type(view: &View, ty: &Type) -> bool {
     has_type(view, ty.id()) || names_it()
 }
 
-/// Runs DROP TYPE.
+/// Runs DROP TYPE and DROP DOMAIN.
 pub(super) fn drop_types(
     session: &mut Session,
     names: &[ObjectName],
+    domains: bool,
     if_exists: bool,
     cascade: bool,
 ) -> Result<(), SqlError> {
     run(session, cascade, |removal| {
         for name in names {
             match type_named(removal.catalog, name) {
+                Ok(ty) if domains && ty.domain().is_none() => {
+                    let message = format!("\"{}\" is not a domain", name.name);
+                    return Err(SqlError::statement("42809", message).at(name.position));
+                }
                 Ok(ty) => removal.add_type(ty, None),
                 Err(error) if if_exists => {
                     removal

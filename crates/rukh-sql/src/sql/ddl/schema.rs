@@ -195,10 +195,10 @@ fn renamed(catalog: &Catalog, old: &Name, new: &Name) -> Result<DefinitionChange
     let inside = all.filter(|(schema, _)| **schema == old.text);
     let moves =
         inside.map(|(schema, name)| ((schema.clone(), name.clone()), (new.text.clone(), name.clone())));
-    let types = catalog.types().filter(|ty| ty.labels.schema == old.text);
+    let types = catalog.types().filter(|ty| ty.schema() == old.text);
     if let Some(ty) = types.into_iter().next() {
         let message = "a schema with types is not renamed";
-        let hint = format!("Move type {} to another schema first.", ty.labels.name);
+        let hint = format!("Move type {} to another schema first.", ty.name());
         return Err(SqlError::unsupported(message).at(old.position).with_hint(hint));
     }
     let mut changes = moved(catalog, &Moves(moves.collect()))?;

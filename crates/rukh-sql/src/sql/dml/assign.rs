@@ -178,7 +178,7 @@ fn column_of_query(query: &ast::Query, nth: usize, count: usize) -> Expr {
 }
 
 fn defaulted(column: &Column, value: &Expr) -> Result<Expr, SqlError> {
-    match (is_default(value), &column.default) {
+    match (is_default(value), column.default_sql()) {
         (false, _) => Ok(moment_cast(value, &column.ty).unwrap_or_else(|| value.clone())),
         (true, None) => Ok(Expr::Value(Value::Null.into())),
         (true, Some(sql)) => crate::bind::spelling::parsing::parse_expression(sql),

@@ -201,7 +201,7 @@ impl<'a> RowFiller<'a> {
     }
 
     fn evaluated(&self, column: &Column) -> Result<Default, SqlError> {
-        let Some(sql) = &column.default else {
+        let Some(sql) = column.default_sql() else {
             return Ok(Default::Value(DefaultValue::Same(Datum::Null)));
         };
         match sequence_of_default(sql) {

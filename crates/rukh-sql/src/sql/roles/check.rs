@@ -214,9 +214,10 @@ impl<'a> Checker<'a> {
             },
             Statement::Type(statement) => match statement.as_ref() {
                 TypeStatement::CreateEnum { name, .. } => self.create_in(name),
-                TypeStatement::AddValue { name, .. } | TypeStatement::RenameValue { name, .. } => {
-                    self.own_type(name)
-                }
+                TypeStatement::CreateDomain(domain) => self.create_in(&domain.name),
+                TypeStatement::AddValue { name, .. }
+                | TypeStatement::RenameValue { name, .. }
+                | TypeStatement::AlterDomain { name, .. } => self.own_type(name),
                 TypeStatement::Drop { names, .. } => names.iter().try_for_each(|name| self.own_type(name)),
             },
             Statement::AlterSequence(alter) => {

@@ -99,6 +99,7 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         Statement::CreateSequence { name, .. } => name,
         Statement::Type(statement) => match statement.as_ref() {
             TypeStatement::CreateEnum { name, .. } => name,
+            TypeStatement::CreateDomain(domain) => &domain.name,
             _ => return Ok(()),
         },
         _ => return Ok(()),
@@ -133,7 +134,7 @@ pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Resul
         let tables = catalog.tables().filter(|table| table.schema == schema);
         let views = catalog.views().filter(|view| view.schema == schema);
         let sequences = catalog.sequences().filter(|sequence| sequence.schema == schema);
-        let types = catalog.types().filter(|ty| ty.labels.schema == schema);
+        let types = catalog.types().filter(|ty| ty.schema() == schema);
         let ids = tables.map(|table| table.id.0);
         let ids = ids.chain(views.map(|view| view.id.0));
         let ids = ids.chain(types.map(|ty| ty.id().0));
@@ -188,7 +189,7 @@ fn kind_of(catalog: &Catalog, id: u32) -> Option<String> {
         return Some(format!("schema {}", schema.name));
     }
     if let Some(ty) = catalog.types().find(|ty| ty.id().0 == id) {
-        return Some(format!("type {}", ty.labels.name));
+        return Some(format!("type {}", ty.name()));
     }
     let sequence = catalog.sequences().find(|sequence| sequence.id.0 == id);
     sequence.map(|sequence| format!("sequence {}", sequence.name))

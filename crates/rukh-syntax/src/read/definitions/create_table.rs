@@ -518,7 +518,7 @@ pub(crate) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<Check
     Ok(CheckDefinition { name, condition })
 }
 
-fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, StatementError> {
+pub(super) fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, StatementError> {
     let position = reader.position();
     reader.expect_token(&Token::LParen)?;
     let expr = reader.expression()?;

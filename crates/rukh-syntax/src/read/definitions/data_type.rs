@@ -51,7 +51,11 @@ pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, St
                 position,
                 ..ObjectName::from_ast(name)?
             };
-            Ok(TypeName::Named { name, array })
+            Ok(TypeName::Named {
+                name,
+                array,
+                of: None,
+            })
         }
         (found, _) => found.map(TypeName::Known).map_err(|error| error.at(position)),
     }

@@ -6,6 +6,7 @@ pub(crate) mod alter;
 pub(crate) mod create_index;
 pub(crate) mod create_table;
 pub(crate) mod data_type;
+pub(crate) mod domain;
 pub(crate) mod foreign;
 pub(crate) mod lifetime;
 pub(crate) mod role;

@@ -32,7 +32,7 @@ pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
 
 /// Whether this is ALTER TABLE name OWNER TO, and the like.
 fn is_owner_to(reader: &Reader<'_>) -> bool {
-    let kind = ["table", "view", "sequence", "schema", "type"];
+    let kind = ["table", "view", "sequence", "schema", "type", "domain"];
     if !reader.peeks(&["alter"]) || !kind.iter().any(|word| reader.peeks_at(1, word)) {
         return false;
     }
@@ -205,7 +205,7 @@ fn owner_to(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementError> {
         "table" => Ownable::Table,
         "view" => Ownable::View,
         "schema" => Ownable::Schema,
-        "type" => Ownable::Type,
+        "type" | "domain" => Ownable::Type,
         _ => Ownable::Sequence,
     };
     let object = reader.object_name()?;

@@ -5,14 +5,14 @@
 //! ALTER TYPE [schema.]name ADD VALUE [IF NOT EXISTS] 'label' [{BEFORE | AFTER} 'label']
 //! ALTER TYPE [schema.]name RENAME VALUE 'label' TO 'label'
 //! ALTER TYPE [schema.]name {RENAME TO name | SET SCHEMA schema | OWNER TO role}
-//! DROP TYPE [IF EXISTS] [schema.]name, … [CASCADE | RESTRICT]
+//! DROP {TYPE | DOMAIN} [IF EXISTS] [schema.]name, … [CASCADE | RESTRICT]
 //! ```
 
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
 use crate::read::reader::Reader;
-use crate::tree::{AddedPlace, Name, Ownable, Statement, TypeStatement};
+use crate::tree::{AddedPlace, Name, ObjectName, Ownable, Statement, TypeStatement};
 
 /// Reads CREATE TYPE.
 pub(crate) fn create_type(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
@@ -57,6 +57,14 @@ pub(crate) fn alter_type(reader: &mut Reader<'_>) -> Result<Statement, Statement
         let new = label(reader)?;
         return Ok(statement(TypeStatement::RenameValue { name, old, new }));
     }
+    renamed_or_moved(reader, name)
+}
+
+/// Reads RENAME TO and SET SCHEMA.
+pub(super) fn renamed_or_moved(
+    reader: &mut Reader<'_>,
+    name: ObjectName,
+) -> Result<Statement, StatementError> {
     let (kind, if_exists) = (Ownable::Type, false);
     if reader.accept(&["rename", "to"]) {
         let new = reader.name()?;
@@ -77,13 +85,18 @@ pub(crate) fn alter_type(reader: &mut Reader<'_>) -> Result<Statement, Statement
     })
 }
 
-/// Reads DROP TYPE.
+/// Reads DROP TYPE and DROP DOMAIN.
 pub(crate) fn drop_type(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
-    reader.expect(&["drop", "type"])?;
+    reader.expect(&["drop"])?;
+    let domains = reader.accept(&["domain"]);
+    if !domains {
+        reader.expect(&["type"])?;
+    }
     let if_exists = reader.if_exists();
     let names = reader.list(Reader::object_name)?;
     let cascade = reader.cascade();
     Ok(statement(TypeStatement::Drop {
+        domains,
         names,
         if_exists,
         cascade,
@@ -96,6 +109,6 @@ fn label(reader: &mut Reader<'_>) -> Result<Name, StatementError> {
     Ok(Name { text, position })
 }
 
-fn statement(statement: TypeStatement) -> Statement {
+pub(super) fn statement(statement: TypeStatement) -> Statement {
     Statement::Type(Box::new(statement))
 }

@@ -303,9 +303,9 @@ fn create_table_errors() {
             1,
         ),
         (
-            "CREATE DOMAIN v AS INT",
+            "CREATE TRIGGER v AS INT",
             "0A000",
-            "CREATE DOMAIN is not supported",
+            "CREATE TRIGGER is not supported",
             1,
         ),
         ("CREATE FOO", "42601", "syntax error at or near \"FOO\"", 8),

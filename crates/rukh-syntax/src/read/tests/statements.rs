@@ -208,6 +208,34 @@ fn utility_statements() {
             "DROP TYPE IF EXISTS a, s.b CASCADE",
             "drop types a, s.b if exists cascade",
         ),
+        (
+            "CREATE DOMAIN s.d AS INT DEFAULT 1 + 2 NOT NULL CONSTRAINT c CHECK (VALUE > 0) CHECK (VALUE < 9)",
+            "domain s.d INTEGER not null default 1 + 2 check c(VALUE > 0) check (VALUE < 9)",
+        ),
+        ("CREATE DOMAIN d mood", "domain d mood"),
+        ("CREATE DOMAIN d VARCHAR(3) NULL", "domain d VARCHAR(3) null"),
+        ("ALTER DOMAIN d SET DEFAULT 'a'", "domain d default 'a'"),
+        ("ALTER DOMAIN d DROP DEFAULT", "domain d no default"),
+        ("ALTER DOMAIN d SET NOT NULL", "domain d not null"),
+        ("ALTER DOMAIN d DROP NOT NULL", "domain d null"),
+        (
+            "ALTER DOMAIN d ADD CONSTRAINT c CHECK (VALUE <> '') NOT VALID",
+            "domain d add check c(VALUE <> '') not valid",
+        ),
+        (
+            "ALTER DOMAIN d ADD CHECK (VALUE <> '')",
+            "domain d add check (VALUE <> '')",
+        ),
+        (
+            "ALTER DOMAIN d DROP CONSTRAINT IF EXISTS c CASCADE",
+            "domain d drop c if exists",
+        ),
+        (
+            "ALTER DOMAIN d RENAME CONSTRAINT c TO e",
+            "domain d rename c to e",
+        ),
+        ("ALTER DOMAIN d VALIDATE CONSTRAINT c", "domain d validate c"),
+        ("DROP DOMAIN d RESTRICT", "drop domains d"),
         ("DROP TABLE a, S.b", "drop table a s.b"),
         ("DROP TABLE IF EXISTS a RESTRICT", "drop table if exists a"),
         ("DROP INDEX CONCURRENTLY IF EXISTS i", "drop index if exists i"),
@@ -320,7 +348,7 @@ fn utility_errors() {
             "memberships of roles are not supported",
             7,
         ),
-        ("DROP DOMAIN v", "0A000", "DROP DOMAIN is not supported", 1),
+        ("DROP TRIGGER v", "0A000", "DROP TRIGGER is not supported", 1),
         (
             "CREATE TYPE v AS (a INT)",
             "0A000",
@@ -332,6 +360,18 @@ fn utility_errors() {
             "42601",
             "syntax error at or near \"a\"",
             24,
+        ),
+        (
+            "CREATE DOMAIN d INT NULL NOT NULL",
+            "42601",
+            "conflicting NULL/NOT NULL constraints",
+            26,
+        ),
+        (
+            "CREATE DOMAIN d INT CONSTRAINT c DEFAULT 1",
+            "42601",
+            "syntax error at or near \"DEFAULT\"",
+            34,
         ),
         (
             "ALTER TYPE v ADD VALUE 'a' BEHIND 'b'",

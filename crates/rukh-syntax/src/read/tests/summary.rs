@@ -387,12 +387,50 @@ fn type_statement(statement: &TypeStatement) -> String {
         TypeStatement::RenameValue { name, old, new } => {
             format!("type {} rename {} to {}", object(name), old.text, new.text)
         }
+        TypeStatement::CreateDomain(domain) => {
+            let nullable = match domain.nullable {
+                Some(true) => " null",
+                Some(false) => " not null",
+                None => "",
+            };
+            let default = domain.default.as_ref();
+            let default = default.map_or(String::new(), |default| format!(" default {}", default.expr));
+            let checks: String = domain.checks.iter().map(constraint).collect();
+            format!(
+                "domain {} {}{nullable}{default}{checks}",
+                object(&domain.name),
+                domain.ty
+            )
+        }
+        TypeStatement::AlterDomain { name, action } => {
+            let action = match action.as_ref() {
+                DomainAction::Default(Some(default)) => format!("default {}", default.expr),
+                DomainAction::Default(None) => "no default".to_string(),
+                DomainAction::Nullable(true) => "null".to_string(),
+                DomainAction::Nullable(false) => "not null".to_string(),
+                DomainAction::Add { check, valid } => {
+                    format!(
+                        "add{}{}",
+                        constraint(check),
+                        if *valid { "" } else { " not valid" }
+                    )
+                }
+                DomainAction::DropConstraint { name, if_exists } => {
+                    format!("drop {}{}", name.text, if *if_exists { " if exists" } else { "" })
+                }
+                DomainAction::RenameConstraint { old, new } => format!("rename {} to {}", old.text, new.text),
+                DomainAction::Validate(name) => format!("validate {}", name.text),
+            };
+            format!("domain {} {action}", object(name))
+        }
         TypeStatement::Drop {
+            domains,
             names,
             if_exists,
             cascade,
         } => format!(
-            "drop types {}{}{}",
+            "drop {} {}{}{}",
+            if *domains { "domains" } else { "types" },
             names.iter().map(object).collect::<Vec<_>>().join(", "),
             if *if_exists { " if exists" } else { "" },
             if *cascade { " cascade" } else { "" }

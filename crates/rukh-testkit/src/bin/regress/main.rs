@@ -76,6 +76,7 @@ const POSTGRESQL_TYPES: &[&str] = &[
     "uuid",
     "arrays",
     "enum",
+    "domain",
     "horology",
     "regex",
 ];

@@ -17,8 +17,8 @@ use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
     AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, ForeignKeyDefinition,
-    IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, UniqueDefinition,
-    WalkMut, folded,
+    IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, TypeName,
+    UniqueDefinition, WalkMut, folded,
 };
 
 use super::column_type::retyped;
@@ -27,7 +27,9 @@ use super::moves::rename;
 use super::nulls::make_place_for_nulls;
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
-use crate::bind::types::expressions::{Functions, is_volatile, stored_expression, stored_sql};
+use crate::bind::types::expressions::{
+    Functions, domain_rules, evaluate_default, is_volatile, stored_expression, stored_sql,
+};
 use crate::exec::rows::rows_of_batch;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::default_of;
@@ -38,7 +40,7 @@ use crate::sql::ddl::create_table::{
 };
 use crate::sql::ddl::foreign::{add_foreign_keys, check_not_in_keys, check_still_unique};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
-use crate::sql::ddl::names::{check_free, skipped};
+use crate::sql::ddl::names::{check_free, domain_of, skipped};
 use crate::sql::ddl::remove::check_no_views;
 use crate::sql::ddl::stored::{check_constraint, generated_column};
 use crate::sql::ddl::versions::set_versions;
@@ -115,6 +117,7 @@ pub(in crate::sql::ddl) fn alter_table(
             next: before.clone(),
             not_null: Vec::new(),
             checks: Vec::new(),
+            domains: Vec::new(),
             notices: Vec::new(),
             uniques: Vec::new(),
             sequences: Vec::new(),
@@ -217,6 +220,8 @@ pub(in crate::sql::ddl) struct Change<'a> {
     pub(in crate::sql::ddl) not_null: Vec<ColumnId>,
     /// Constraints that are to hold for all rows.
     checks: Vec<String>,
+    /// Columns whose values are to be of their domains.
+    domains: Vec<ColumnId>,
     notices: Vec<Notice>,
     /// UNIQUE constraints that are added.
     uniques: Vec<UniqueDefinition>,
@@ -387,7 +392,7 @@ impl Change<'_> {
                     .map_err(|error| error.at(column.position))?;
                 self.next = retyped.table;
                 self.through = retyped.through;
-                Ok(())
+                self.set_domain(id, ty).map_err(|error| error.at(column.position))
             }
             AlterAction::SetLifetime(lifetime) => {
                 let Table { options, columns, .. } = &mut self.next;
@@ -413,6 +418,25 @@ impl Change<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Makes a column one of the domain that its new type is, or of none.
+    fn set_domain(&mut self, id: ColumnId, ty: &TypeName) -> Result<(), SqlError> {
+        let domain = domain_of(self.catalog, ty)?;
+        if domain.is_some() && self.through.is_some() {
+            let message = "a column becomes one of a domain only if its type is that of the values";
+            return Err(SqlError::unsupported(message)
+                .with_hint("Change it to that type first, by a statement of its own."));
+        }
+        if domain.is_some() {
+            self.domains.push(id);
+        }
+        let columns = self.next.columns.iter_mut();
+        let through = self.through.iter_mut().flat_map(|table| &mut table.columns);
+        for column in columns.chain(through).filter(|column| column.id == id) {
+            column.values.domain.clone_from(&domain);
+        }
+        Ok(())
     }
 
     fn no_column(&self, name: &Name) -> String {
@@ -517,7 +541,12 @@ impl Change<'_> {
         }
         let (default, ty) = (definition.default.as_ref(), definition.ty.known()?);
         let default = default.map(|default| checked_default(self.catalog, default, &ty, text));
-        let (mut default, missing) = default.transpose()?.unzip();
+        let (mut default, mut missing) = default.transpose()?.unzip();
+        let domain = domain_of(self.catalog, &definition.ty)?;
+        let of_domain = domain.as_ref().and_then(|domain| domain.default_sql());
+        if let (None, None, Some(sql)) = (&default, &definition.identity, of_domain) {
+            missing = Some(evaluate_default(sql, &ty, text)?);
+        }
         let mut identity = None;
         let mut sequence = None;
         if let Some(given) = &definition.identity {
@@ -548,6 +577,7 @@ impl Change<'_> {
                 missing: missing.filter(|value| !value.is_null()),
                 identity,
                 counter: definition.counter,
+                domain,
                 ..ColumnValues::default()
             },
         };
@@ -556,6 +586,9 @@ impl Change<'_> {
         self.next = self.next.with_column(column).map_err(placed)?;
         let at = self.next.declared_columns().len() - 1;
         let id = self.next.columns[at].id;
+        if self.next.columns[at].values.domain.is_some() {
+            self.domains.push(id);
+        }
         if let Some(expression) = &definition.generated {
             let others = self.next.columns.iter();
             let others = others.filter(|column| column.values.generated.is_some() || column.id == id);
@@ -803,9 +836,17 @@ impl Change<'_> {
             .columns
             .iter()
             .filter(|column| before.column(column.id).is_none());
-        if added.any(has_values) || self.not_null.is_empty() && self.checks.is_empty() {
+        if added.any(has_values)
+            || self.not_null.is_empty() && self.checks.is_empty() && self.domains.is_empty()
+        {
             return Ok(());
         }
+        let domains = self.domains.iter().filter_map(|id| {
+            let (at, column) = (self.next.position(*id)?, self.next.column(*id)?);
+            let domain = column.values.domain.as_ref()?;
+            Some(domain_rules(domain).map(|rules| (at, rules)))
+        });
+        let domains = domains.collect::<Result<Vec<_>, _>>()?;
         let mut checks = Vec::new();
         for check in self
             .next
@@ -823,6 +864,10 @@ impl Change<'_> {
                 if rows.iter().any(|row| row[at].is_null()) {
                     return Err(contains_nulls(&self.next.name, self.next.column_name(*id)));
                 }
+            }
+            for (at, rules) in &domains {
+                let values: Vec<&Datum> = rows.iter().map(|row| &row[*at]).collect();
+                rules.check(&values)?;
             }
             let borrowed: Vec<&[Datum]> = rows.iter().map(Vec::as_slice).collect();
             for (check, compiled) in &checks {
@@ -864,7 +909,7 @@ fn moved(row: &[Datum], before: &Table, next: &Table) -> Row {
 }
 
 /// Shows all rows of a table to `visit`, a batch at a time.
-fn scan_rows(
+pub(in crate::sql::ddl) fn scan_rows(
     session: &mut Session,
     table: &Table,
     mut visit: impl FnMut(&[Row]) -> Result<(), SqlError>,

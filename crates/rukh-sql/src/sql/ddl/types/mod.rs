@@ -1,0 +1,7 @@
+//! Types: CREATE, ALTER and DROP TYPE and DOMAIN.
+
+mod changed;
+mod domain;
+mod statements;
+
+pub(super) use statements::{rename, run, set_schema};
