@@ -24,6 +24,9 @@ pub(crate) fn session_config() -> SessionConfig {
     options.sql_parser.enable_subquery_sort_elimination = false;
     // Its heap of the first groups takes NaN for less than any number, or fails.
     options.optimizer.enable_topk_aggregation = false;
+    // Its two analyses of NULL differ: of `CASE WHEN n <= i THEN n ELSE 1 END` the logical plan knows that it is never NULL, the physical
+    // plan does not, and the check fails where an aggregate is above.
+    options.execution.skip_physical_aggregate_schema_check = true;
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = JOIN_LIST_MAX;
     options.optimizer.hash_join_inlist_pushdown_max_size = JOIN_LIST_BYTES_MAX;
     config
