@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 use rukh_catalog::Domain;
 use rukh_engine::{DomainRules, EngineError};
 use rukh_error::SqlError;
+use rukh_functions::functions::common::undefined::undefined_function;
 use rukh_functions::scalars::datums_from_array;
 use rukh_syntax::sqlparser::ast::{Expr, Value, VisitorMut};
 use rukh_syntax::{WalkMut, make};
@@ -114,8 +115,9 @@ fn checked(definition: &str, compile: Compile) -> DataFusionResult<Arc<Checked>>
     Ok(found)
 }
 
+/// The error of a call that no cast is spelled as.
 fn taken() -> DataFusionError {
-    DataFusionError::Internal(format!("{DOMAIN_VALUE} takes a value and a definition"))
+    undefined_function(DOMAIN_VALUE, &[])
 }
 
 /// There is one.
@@ -147,6 +149,11 @@ impl ScalarUDFImpl for DomainValue {
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let definition = match arguments.scalar_arguments {
+            [_, Some(definition)] => definition.try_as_str().flatten(),
+            _ => None,
+        };
+        checked(definition.ok_or_else(taken)?, self.compile)?;
         arguments.arg_fields.first().cloned().ok_or_else(taken)
     }
 
@@ -162,7 +169,7 @@ impl ScalarUDFImpl for DomainValue {
             ColumnarValue::Array(_) => value.clone().into_array(rows)?,
         };
         let external = |error: SqlError| DataFusionError::External(Box::new(error));
-        let values = datums_from_array(&array, &checked.domain.ty).map_err(external)?;
+        let values = datums_from_array(&array, &checked.domain.ty).map_err(|_| taken())?;
         let values: Vec<_> = values.iter().collect();
         let holds = checked.rules.check(&values);
         holds.map_err(|error| external(error.into()))?;
