@@ -170,6 +170,9 @@ impl From<ValueError> for SqlError {
         match error {
             ValueError::Json(JsonError::Invalid { detail }) => made.with_detail(detail),
             ValueError::Json(JsonError::Nul) => made.with_detail("\\u0000 cannot be converted to text."),
+            ValueError::DateOrder { .. } => {
+                made.with_hint("Perhaps you need a different \"datestyle\" setting.")
+            }
             ValueError::WideForKey { .. } => made.with_hint("VARCHAR(n) holds n characters in keys, too."),
             ValueError::NotFinite { value: "NaN", .. } => {
                 made.with_hint("NUMERIC, or NUMERIC(p,s) with p of 39 and more, holds NaN.")
@@ -193,7 +196,9 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         | ValueError::FloatUnderflow
         | ValueError::NumericOverflow { .. } => "22003",
         ValueError::NotFinite { .. } => "0A000",
-        ValueError::DateTimeOutOfRange { .. } | ValueError::MomentOutOfRange { .. } => "22008",
+        ValueError::DateTimeOutOfRange { .. }
+        | ValueError::DateOrder { .. }
+        | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::ZoneOutOfRange { .. } => "22009",
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
@@ -210,6 +215,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::IntervalOutOfRange { .. } => "22015",
         ValueError::InvalidHexDigit { .. }
         | ValueError::OddHexDigits
+        | ValueError::UnknownZone { .. }
         | ValueError::InvalidModifier { .. } => "22023",
         ValueError::NullByte => "22021",
         ValueError::TypeMismatch { .. } => "42804",

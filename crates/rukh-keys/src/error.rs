@@ -55,6 +55,18 @@ pub enum ValueError {
         /// The value as text.
         value: String,
     },
+    /// A zone has a name that is unknown (22023).
+    #[error("time zone \"{name}\" not recognized")]
+    UnknownZone {
+        /// The name, in lower case.
+        name: String,
+    },
+    /// A month or a day is out of range: year, month and day may stand in another order (22008).
+    #[error("date/time field value out of range: \"{value}\"")]
+    DateOrder {
+        /// The text.
+        value: String,
+    },
     /// A date or time is well formed, but a field of it or the whole is out of range (22008).
     #[error("date/time field value out of range: \"{value}\"")]
     DateTimeOutOfRange {

@@ -6,8 +6,9 @@ use crate::error::ValueError;
 use crate::json::Json;
 use crate::numeric::{NUMERIC_NAN, form_of_digits};
 use crate::times::calendar::DAY_MICROS;
-use crate::times::datetime::{Failure, Parts, parse as parse_datetime, parse_digits};
+use crate::times::datetime::{Day, Failure, Moment, read_moment, read_time};
 use crate::times::interval::Interval;
+use crate::times::zones::Zone;
 use crate::types::{DataType, decimal_max};
 
 impl DataType {
@@ -19,10 +20,10 @@ impl DataType {
     /// | integers                 | `-5`, `1_000`, `0xff`, `0o17`, `0b101`                       |
     /// | REAL, DOUBLE             | `1.5`, `1e3`, `NaN`, `Infinity`, `-inf`                      |
     /// | DECIMAL                  | `1.005`, `1e-3`; rounded half away from zero to the scale    |
-    /// | DATE                     | `2012-01-31`, `20120131`; the time of a timestamp is dropped |
+    /// | DATE                     | `2012-01-31`, `1/31/2012`, `Jan 31, 2012`; the time of a timestamp is dropped |
     /// | TIME                     | `12:30`, `12:30:15.25`, `12:30 PM`                           |
     /// | TIMESTAMP                | `2012-01-31`, `2012-01-31 12:30:15.25`, `2012-01-31T12:30`; a zone is ignored |
-    /// | TIMESTAMP WITH TIME ZONE | the same with `Z` or `+02:00`; without a zone it is UTC      |
+    /// | TIMESTAMP WITH TIME ZONE | the same with `Z`, `+02:00`, `PST` or `Europe/Berlin`; without a zone it is UTC |
     /// | UUID                     | any case, with or without hyphens or braces                 |
     /// | CHAR, VARCHAR            | the text itself                                             |
     /// | NUMERIC                  | as DECIMAL, and `NaN`                                        |
@@ -70,12 +71,15 @@ impl DataType {
 
     /// Puts the text as the user wrote it into a range error.
     fn quote(&self, error: ValueError, text: &str) -> ValueError {
-        let value = text.trim().to_owned();
         match error {
             ValueError::OutOfRange { ty, .. } | ValueError::IntegerOutOfRange { ty } => {
+                let value = text.trim().to_owned();
                 ValueError::OutOfRange { value, ty }
             }
-            ValueError::DateTimeOutOfRange { .. } => ValueError::DateTimeOutOfRange { value },
+            ValueError::DateTimeOutOfRange { .. } => {
+                let value = text.to_owned();
+                ValueError::DateTimeOutOfRange { value }
+            }
             other => other,
         }
     }
@@ -202,58 +206,65 @@ impl DataType {
         form.ok_or(ValueError::NumericOverflow { precision, scale })
     }
 
-    fn parse_parts(&self, text: &str) -> Result<Parts, ValueError> {
-        let of_digits = match self {
-            DataType::Time { .. } if !text.trim().starts_with(['-', '+']) => None,
-            _ => parse_digits(text),
-        };
-        let parts = of_digits.unwrap_or_else(|| parse_datetime(text));
-        parts.map_err(|failure| match failure {
+    fn moment_failure(&self, failure: Failure, text: &str) -> ValueError {
+        let value = text.to_owned();
+        match failure {
             Failure::Syntax => self.no_datetime(text),
-            Failure::Field => ValueError::DateTimeOutOfRange {
-                value: text.trim().to_owned(),
-            },
-            Failure::Zone => ValueError::ZoneOutOfRange {
-                value: text.trim().to_owned(),
-            },
-        })
+            Failure::Field => ValueError::DateTimeOutOfRange { value },
+            Failure::Order => ValueError::DateOrder { value },
+            Failure::Offset => ValueError::ZoneOutOfRange { value },
+            Failure::Zone(name) => ValueError::UnknownZone { name },
+        }
     }
 
     fn no_datetime(&self, text: &str) -> ValueError {
+        let ty = match self {
+            DataType::Timestamp { .. } => DataType::TIMESTAMP,
+            DataType::TimestampTz { .. } => DataType::TIMESTAMP_TZ,
+            DataType::Time { .. } => DataType::Time { precision: 6 },
+            other => *other,
+        };
         ValueError::InvalidDateTime {
-            ty: *self,
+            ty,
             text: text.to_owned(),
         }
     }
 
+    /// Reads days, microseconds of the day, and the zone.
+    fn parse_moment(&self, text: &str) -> Result<(i64, i64, Zone), ValueError> {
+        match read_moment(text).map_err(|failure| self.moment_failure(failure, text))? {
+            Moment::Epoch => Ok((0, 0, Zone::UTC)),
+            Moment::Parts(parts) => match parts.day {
+                Day::Date(days) => Ok((days, parts.time, parts.zone.unwrap_or(Zone::UTC))),
+                Day::FromToday(_) => Err(self.no_datetime(text)),
+            },
+            Moment::Now | Moment::Infinity | Moment::MinusInfinity => Err(self.no_datetime(text)),
+        }
+    }
+
     fn parse_date(&self, text: &str) -> Result<i32, ValueError> {
-        let days = self
-            .parse_parts(text)?
-            .date
-            .ok_or_else(|| self.no_datetime(text))?;
+        let (days, ..) = self.parse_moment(text)?;
         let out_of_range = |_| ValueError::DateTimeOutOfRange {
-            value: text.trim().to_owned(),
+            value: text.to_owned(),
         };
         i32::try_from(days).map_err(out_of_range)
     }
 
     fn parse_time(&self, text: &str) -> Result<i64, ValueError> {
-        self.parse_parts(text)?.time.ok_or_else(|| self.no_datetime(text))
+        read_time(text).map_err(|failure| self.moment_failure(failure, text))
     }
 
     fn parse_timestamp(&self, text: &str) -> Result<i64, ValueError> {
-        let parts = self.parse_parts(text)?;
-        let days = parts.date.ok_or_else(|| self.no_datetime(text))?;
-        let zone = match self {
-            DataType::TimestampTz { .. } => parts.zone.unwrap_or(0),
-            _ => 0,
-        };
-        let time = parts.time.unwrap_or(0) - zone * 1_000_000;
+        let (days, time, zone) = self.parse_moment(text)?;
         let micros = days
             .checked_mul(DAY_MICROS)
             .and_then(|micros| micros.checked_add(time));
-        micros.ok_or_else(|| ValueError::DateTimeOutOfRange {
-            value: text.trim().to_owned(),
+        let micros = micros.ok_or_else(|| ValueError::DateTimeOutOfRange {
+            value: text.to_owned(),
+        })?;
+        Ok(match self {
+            DataType::TimestampTz { .. } => zone.instant(micros),
+            _ => micros,
         })
     }
 

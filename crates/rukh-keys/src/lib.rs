@@ -73,6 +73,8 @@ pub use successor::prefix_successor;
 pub use times::calendar::{
     DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN, civil_from_days, days_from_civil,
 };
+pub use times::datetime::RelativeMoment;
 pub use times::interval::Interval;
+pub use times::zones::{ZONE_OFFSET_MAX, Zone};
 pub use types::DataType;
 pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, type_sql_name};

@@ -1,7 +1,8 @@
-//! Days, times of day and intervals as numbers, and as texts.
+//! Days, times of day, intervals and time zones as numbers, and as texts.
 //!
-//! Deliberately not here: clocks and time zones.
+//! Deliberately not here: clocks.
 
 pub(crate) mod calendar;
 pub(crate) mod datetime;
 pub(crate) mod interval;
+pub(crate) mod zones;

@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
-use rukh_keys::{DAY_MICROS, DataType, Datum, Jsonb, JsonbKind, NUMERIC_NAN};
+use rukh_keys::{DAY_MICROS, DataType, Datum, Jsonb, JsonbKind, NUMERIC_NAN, ZONE_OFFSET_MAX};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
@@ -24,7 +24,7 @@ use rukh_functions::functions::common::declared::declared_value;
 use rukh_functions::functions::numbers::arithmetic::checked_operator;
 use rukh_functions::functions::times::date_trunc::time_unit;
 use rukh_functions::functions::times::extract::{DATE_PART, EXTRACT, is_whole_part};
-use rukh_functions::functions::times::time_zones::{OFFSET_MAX, TIMEZONE, in_zone, is_utc, moved_from_zone};
+use rukh_functions::functions::times::time_zones::{TIMEZONE, in_zone, is_utc, moved_from_zone};
 use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
 use rukh_functions::types::data_type_of_arrow;
 
@@ -215,11 +215,11 @@ impl<'t> Translator<'t> {
             Some(Predicate::compare(op, about, constant.clone()))
         };
         let mut all = match op {
-            CompareOp::Lt | CompareOp::LtEq => vec![one(op, -OFFSET_MAX)?],
-            CompareOp::Gt | CompareOp::GtEq => vec![one(op, OFFSET_MAX)?],
+            CompareOp::Lt | CompareOp::LtEq => vec![one(op, -ZONE_OFFSET_MAX)?],
+            CompareOp::Gt | CompareOp::GtEq => vec![one(op, ZONE_OFFSET_MAX)?],
             CompareOp::Eq => vec![
-                one(CompareOp::LtEq, -OFFSET_MAX)?,
-                one(CompareOp::GtEq, OFFSET_MAX)?,
+                one(CompareOp::LtEq, -ZONE_OFFSET_MAX)?,
+                one(CompareOp::GtEq, ZONE_OFFSET_MAX)?,
             ],
             CompareOp::NotEq => return None,
         };
