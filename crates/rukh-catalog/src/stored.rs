@@ -40,7 +40,8 @@ use serde::de::DeserializeOwned;
 /// | 15      | columns of INTERVAL, JSON, JSONB and arrays                                       |
 /// | 16      | enums                                                                             |
 /// | 17      | domains                                                                           |
-pub const FORMAT_VERSION: u32 = 17;
+/// | 18      | dates and timestamps before the year 1, and infinities of them                    |
+pub const FORMAT_VERSION: u32 = 18;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

@@ -198,6 +198,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::NotFinite { .. } => "0A000",
         ValueError::DateTimeOutOfRange { .. }
         | ValueError::DateOrder { .. }
+        | ValueError::MomentBeyond { .. }
         | ValueError::MomentOutOfRange { .. } => "22008",
         ValueError::ZoneOutOfRange { .. } => "22009",
         ValueError::DivisionByZero => "22012",

@@ -5,7 +5,10 @@ use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
 use crate::json::{Json, Jsonb};
 use crate::numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
-use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::calendar::{
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    is_infinite_timestamp,
+};
 use crate::times::interval::Interval;
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 
@@ -108,17 +111,19 @@ fn check_numeric(form: Vec<u8>, precision: u8, scale: u8) -> Result<Datum, Value
 }
 
 fn check_date(days: i32) -> Result<Datum, ValueError> {
-    if !(DATE_MIN..=DATE_MAX).contains(&days) {
-        let value = Datum::Date(days).to_string();
-        return Err(ValueError::DateTimeOutOfRange { value });
+    match days {
+        DATE_INFINITY | DATE_MINUS_INFINITY | DATE_MIN..=DATE_MAX => Ok(Datum::Date(days)),
+        _ => Err(ValueError::MomentBeyond {
+            ty: DataType::Date,
+            value: Datum::Date(days).to_string(),
+        }),
     }
-    Ok(Datum::Date(days))
 }
 
 /// Rounds microseconds since 1970 to the digits of a second's fraction.
 pub(crate) fn rounded(micros: i64, precision: u8) -> i64 {
     let unit = time_unit(precision);
-    if unit == 1 {
+    if unit == 1 || is_infinite_timestamp(micros) {
         return micros;
     }
     let from_2000 = micros.saturating_sub(MICROS_2000);
@@ -156,11 +161,13 @@ fn check_interval(interval: Interval) -> Result<Datum, ValueError> {
 }
 
 fn check_timestamp(micros: i64) -> Result<Datum, ValueError> {
-    if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
-        let value = Datum::Timestamp(micros).to_string();
-        return Err(ValueError::DateTimeOutOfRange { value });
+    match (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) || is_infinite_timestamp(micros) {
+        true => Ok(Datum::Timestamp(micros)),
+        false => Err(ValueError::MomentBeyond {
+            ty: DataType::TIMESTAMP,
+            value: Datum::Timestamp(micros).to_string(),
+        }),
     }
-    Ok(Datum::Timestamp(micros))
 }
 
 fn check_time(micros: i64, precision: u8) -> Result<Datum, ValueError> {

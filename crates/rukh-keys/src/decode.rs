@@ -8,7 +8,7 @@ use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::encode::{ESCAPE, ESCAPED_ZERO, TAG_NULL, TAG_VALUE, TERMINATOR, exceeds_limit};
 use crate::error::KeyDecodeError;
 use crate::layout::{Form, KeyLayout, Slot};
-use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::calendar::DAY_MICROS;
 use crate::times::interval::Interval;
 use crate::types::{DataType, decimal_max, time_unit};
 use std::borrow::Cow;
@@ -438,10 +438,10 @@ fn read_value(slot: &Slot, bytes: &[u8], out: &mut DatumRef<'_>) -> Option<()> {
         DataType::Decimal { precision, .. } => {
             *out = DatumRef::Decimal(within_precision(signed(word, width).into(), precision)?);
         }
-        DataType::Date => *out = DatumRef::Date(within_dates(signed(word, width) as i32)?),
+        DataType::Date => *out = DatumRef::Date(signed(word, width) as i32),
         DataType::Time { precision } => *out = DatumRef::Time(read_time(word, precision)?),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
-            *out = DatumRef::Timestamp(within_timestamps(signed(word, width))?);
+            *out = DatumRef::Timestamp(signed(word, width));
         }
         _ => return None,
     }
@@ -472,16 +472,6 @@ fn signed(word: u64, width: usize) -> i64 {
 fn within_precision(value: i128, precision: u8) -> Option<i128> {
     let max = decimal_max(precision);
     (-max..=max).contains(&value).then_some(value)
-}
-
-fn within_dates(days: i32) -> Option<i32> {
-    (DATE_MIN..=DATE_MAX).contains(&days).then_some(days)
-}
-
-fn within_timestamps(micros: i64) -> Option<i64> {
-    (TIMESTAMP_MIN..=TIMESTAMP_MAX)
-        .contains(&micros)
-        .then_some(micros)
 }
 
 fn read_double(word: u64) -> Option<f64> {

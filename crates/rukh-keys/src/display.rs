@@ -5,10 +5,9 @@ use crate::json::Jsonb;
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
     double_text, real_text, shown_array, write_date, write_decimal, write_hex, write_numeric, write_time,
-    write_uuid,
+    write_timestamp, write_uuid,
 };
 use crate::range::{Edge, Span};
-use crate::times::calendar::split_timestamp;
 use crate::types::DataType;
 use std::fmt::{self, Write};
 
@@ -40,12 +39,15 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Float(value) => f.write_str(&double_text(*value)),
         DatumRef::Decimal(value) => write_decimal(*value, ty.map_or(0, |ty| ty.scale()), f),
         DatumRef::Numeric(form) => write_numeric(form, ty.map_or(0, |ty| ty.numeric_scale()), f),
-        DatumRef::Date(days) => {
-            let era = write_date(i64::from(*days), f)?;
-            f.write_str(era)
-        }
+        DatumRef::Date(days) => write_date(*days, f),
         DatumRef::Time(micros) => write_time(*micros, f),
-        DatumRef::Timestamp(micros) => write_timestamp(*micros, f),
+        DatumRef::Timestamp(micros) => write_timestamp(*micros, f, |time, f| match time {
+            0 => Ok(()),
+            time => {
+                f.write_str("T")?;
+                write_time(time, f)
+            }
+        }),
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
         DatumRef::Interval(interval) => f.write_str(&interval.text()),
         DatumRef::Array(form) => match ty {
@@ -60,16 +62,6 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
             f.write_str("'")
         }
     }
-}
-
-fn write_timestamp(micros: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (days, time) = split_timestamp(micros);
-    let era = write_date(days, f)?;
-    if time != 0 {
-        f.write_str("T")?;
-        write_time(time, f)?;
-    }
-    f.write_str(era)
 }
 
 fn write_quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

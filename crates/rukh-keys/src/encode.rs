@@ -7,7 +7,7 @@ use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::error::ValueError;
 use crate::layout::{Form, KeyLayout, Salt, Slot};
 use crate::numeric::{NUMERIC_NAN, NumericParts};
-use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::calendar::DAY_MICROS;
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -319,10 +319,10 @@ pub(crate) fn encode_fixed(ty: &DataType, datum: &DatumRef<'_>, out: &mut Vec<u8
         (DataType::Decimal { precision, scale }, DatumRef::Decimal(value)) => {
             put_decimal(*value, *precision, *scale, out)?;
         }
-        (DataType::Date, DatumRef::Date(days)) => put_date(*days, out)?,
+        (DataType::Date, DatumRef::Date(days)) => put_i32(*days, out),
         (DataType::Time { precision }, DatumRef::Time(micros)) => put_time(*micros, *precision, out)?,
         (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, DatumRef::Timestamp(micros)) => {
-            put_timestamp(*micros, out)?;
+            put_i64(*micros, out);
         }
         (DataType::Uuid, DatumRef::Uuid(bytes)) => out.extend_from_slice(bytes),
         (DataType::Char(length), DatumRef::Text(text)) => put_char(text, *length, out)?,
@@ -400,16 +400,6 @@ pub(crate) fn put_i32(value: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&(value ^ i32::MIN).to_be_bytes());
 }
 
-fn put_date(days: i32, out: &mut Vec<u8>) -> Result<(), ValueError> {
-    if !(DATE_MIN..=DATE_MAX).contains(&days) {
-        return Err(ValueError::DateTimeOutOfRange {
-            value: Datum::Date(days).to_string(),
-        });
-    }
-    put_i32(days, out);
-    Ok(())
-}
-
 fn put_time(micros: i64, precision: u8, out: &mut Vec<u8>) -> Result<(), ValueError> {
     if !(0..=DAY_MICROS).contains(&micros) || micros % time_unit(precision) != 0 {
         return Err(ValueError::DateTimeOutOfRange {
@@ -421,16 +411,6 @@ fn put_time(micros: i64, precision: u8, out: &mut Vec<u8>) -> Result<(), ValueEr
     } else {
         out.extend_from_slice(&micros.to_be_bytes());
     }
-    Ok(())
-}
-
-fn put_timestamp(micros: i64, out: &mut Vec<u8>) -> Result<(), ValueError> {
-    if !(TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
-        return Err(ValueError::DateTimeOutOfRange {
-            value: Datum::Timestamp(micros).to_string(),
-        });
-    }
-    put_i64(micros, out);
     Ok(())
 }
 

@@ -73,6 +73,14 @@ pub enum ValueError {
         /// The value as text.
         value: String,
     },
+    /// A date or timestamp lies beyond its type (22008).
+    #[error("{} out of range: \"{value}\"", moment_word(ty))]
+    MomentBeyond {
+        /// DATE, or a timestamp.
+        ty: DataType,
+        /// The value as text.
+        value: String,
+    },
     /// An interval is well formed, but too long (22015).
     #[error("interval field value out of range: \"{text}\"")]
     IntervalOutOfRange {
@@ -80,7 +88,7 @@ pub enum ValueError {
         text: String,
     },
     /// A sum with a date or timestamp lies beyond its type (22008).
-    #[error("{} out of range", if *.ty == DataType::Date { "date" } else { "timestamp" })]
+    #[error("{} out of range", moment_word(ty))]
     MomentOutOfRange {
         /// The type that does not hold it.
         ty: DataType,
@@ -256,4 +264,11 @@ pub enum KeyDecodeError {
         /// The type of the column.
         ty: DataType,
     },
+}
+
+fn moment_word(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Date => "date",
+        _ => "timestamp",
+    }
 }

@@ -5,7 +5,10 @@ use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::json::Json;
 use crate::numeric::{NUMERIC_NAN, form_of_digits};
-use crate::times::calendar::DAY_MICROS;
+use crate::times::calendar::{
+    DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    TIMESTAMP_MINUS_INFINITY, date_of_timestamp,
+};
 use crate::times::datetime::{Day, Failure, Moment, read_moment, read_time};
 use crate::times::interval::Interval;
 use crate::times::zones::Zone;
@@ -80,6 +83,7 @@ impl DataType {
                 let value = text.to_owned();
                 ValueError::DateTimeOutOfRange { value }
             }
+            ValueError::MomentBeyond { .. } => self.moment_beyond(text),
             other => other,
         }
     }
@@ -230,24 +234,35 @@ impl DataType {
         }
     }
 
-    /// Reads days, microseconds of the day, and the zone.
-    fn parse_moment(&self, text: &str) -> Result<(i64, i64, Zone), ValueError> {
+    /// Reads days, microseconds of the day, and the zone; an infinity as the microseconds that stand for it.
+    fn parse_moment(&self, text: &str) -> Result<Result<(i64, i64, Zone), i64>, ValueError> {
         match read_moment(text).map_err(|failure| self.moment_failure(failure, text))? {
-            Moment::Epoch => Ok((0, 0, Zone::UTC)),
+            Moment::Epoch => Ok(Ok((0, 0, Zone::UTC))),
+            Moment::Infinity => Ok(Err(TIMESTAMP_INFINITY)),
+            Moment::MinusInfinity => Ok(Err(TIMESTAMP_MINUS_INFINITY)),
             Moment::Parts(parts) => match parts.day {
-                Day::Date(days) => Ok((days, parts.time, parts.zone.unwrap_or(Zone::UTC))),
+                Day::Date(days) => Ok(Ok((days, parts.time, parts.zone.unwrap_or(Zone::UTC)))),
                 Day::FromToday(_) => Err(self.no_datetime(text)),
             },
-            Moment::Now | Moment::Infinity | Moment::MinusInfinity => Err(self.no_datetime(text)),
+            Moment::Now => Err(self.no_datetime(text)),
+        }
+    }
+
+    fn moment_beyond(&self, text: &str) -> ValueError {
+        ValueError::MomentBeyond {
+            ty: *self,
+            value: text.to_owned(),
         }
     }
 
     fn parse_date(&self, text: &str) -> Result<i32, ValueError> {
-        let (days, ..) = self.parse_moment(text)?;
-        let out_of_range = |_| ValueError::DateTimeOutOfRange {
-            value: text.to_owned(),
-        };
-        i32::try_from(days).map_err(out_of_range)
+        match self.parse_moment(text)? {
+            Ok((days, ..)) => i32::try_from(days)
+                .ok()
+                .filter(|days| (DATE_MIN..=DATE_MAX).contains(days))
+                .ok_or_else(|| self.moment_beyond(text)),
+            Err(infinity) => Ok(date_of_timestamp(infinity)),
+        }
     }
 
     fn parse_time(&self, text: &str) -> Result<i64, ValueError> {
@@ -255,17 +270,20 @@ impl DataType {
     }
 
     fn parse_timestamp(&self, text: &str) -> Result<i64, ValueError> {
-        let (days, time, zone) = self.parse_moment(text)?;
+        let (days, time, zone) = match self.parse_moment(text)? {
+            Ok(parts) => parts,
+            Err(infinity) => return Ok(infinity),
+        };
         let micros = days
             .checked_mul(DAY_MICROS)
             .and_then(|micros| micros.checked_add(time));
-        let micros = micros.ok_or_else(|| ValueError::DateTimeOutOfRange {
-            value: text.to_owned(),
-        })?;
-        Ok(match self {
+        let micros = micros.map(|micros| match self {
             DataType::TimestampTz { .. } => zone.instant(micros),
             _ => micros,
-        })
+        });
+        micros
+            .filter(|micros| (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(micros))
+            .ok_or_else(|| self.moment_beyond(text))
     }
 
     fn parse_uuid(&self, text: &str) -> Result<[u8; 16], ValueError> {

@@ -4,7 +4,10 @@ use crate::array::{array_text, array_values};
 use crate::datum::Datum;
 use crate::json::Jsonb;
 use crate::numeric::{NUMERIC_NAN, NumericParts};
-use crate::times::calendar::{civil_from_days, split_timestamp};
+use crate::times::calendar::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, civil_from_days,
+    split_timestamp,
+};
 use crate::types::DataType;
 use std::fmt::{self, Write};
 
@@ -30,21 +33,16 @@ impl DataType {
             Datum::Float(value) => out.write_str(&double_text(*value)),
             Datum::Decimal(value) => write_decimal(*value, self.scale(), out),
             Datum::Numeric(form) => write_numeric(form, self.numeric_scale(), out),
-            Datum::Date(days) => {
-                let era = write_date(i64::from(*days), out)?;
-                out.write_str(era)
-            }
+            Datum::Date(days) => write_date(*days, out),
             Datum::Time(micros) => write_time(*micros, out),
-            Datum::Timestamp(micros) => {
-                let (days, time) = split_timestamp(*micros);
-                let era = write_date(days, out)?;
+            Datum::Timestamp(micros) => write_timestamp(*micros, out, |time, out| {
                 out.write_char(' ')?;
                 write_time(time, out)?;
-                if matches!(self, DataType::TimestampTz { .. }) {
-                    out.write_str("+00")?;
+                match self {
+                    DataType::TimestampTz { .. } => out.write_str("+00"),
+                    _ => Ok(()),
                 }
-                out.write_str(era)
-            }
+            }),
             Datum::Uuid(bytes) => write_uuid(bytes, out),
             Datum::Interval(interval) => out.write_str(&interval.text()),
             Datum::Array(form) => match self {
@@ -112,8 +110,38 @@ pub(crate) fn write_decimal(value: i128, scale: u8, out: &mut impl Write) -> fmt
     write!(out, "{sign}{whole}{point}{fraction}")
 }
 
+/// Writes a date as `2012-01-31`, `0044-03-15 BC` or `infinity`.
+pub(crate) fn write_date(days: i32, out: &mut impl Write) -> fmt::Result {
+    match days {
+        DATE_INFINITY => out.write_str("infinity"),
+        DATE_MINUS_INFINITY => out.write_str("-infinity"),
+        days => {
+            let era = write_day(i64::from(days), out)?;
+            out.write_str(era)
+        }
+    }
+}
+
+/// Writes microseconds since 1970 as a date, what `time` makes of the microseconds of the day, and ` BC` of years before 1; or as `infinity`.
+pub(crate) fn write_timestamp<W: Write>(
+    micros: i64,
+    out: &mut W,
+    time: impl FnOnce(i64, &mut W) -> fmt::Result,
+) -> fmt::Result {
+    match micros {
+        TIMESTAMP_INFINITY => out.write_str("infinity"),
+        TIMESTAMP_MINUS_INFINITY => out.write_str("-infinity"),
+        micros => {
+            let (days, of_day) = split_timestamp(micros);
+            let era = write_day(days, out)?;
+            time(of_day, out)?;
+            out.write_str(era)
+        }
+    }
+}
+
 /// Writes a day as `2012-01-31`; returns ` BC` of years before 1, which is to stand at the end.
-pub(crate) fn write_date(days: i64, out: &mut impl Write) -> Result<&'static str, fmt::Error> {
+fn write_day(days: i64, out: &mut impl Write) -> Result<&'static str, fmt::Error> {
     let (year, month, day) = civil_from_days(days);
     let (shown, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
     write!(out, "{shown:04}-{month:02}-{day:02}")?;

@@ -7,7 +7,10 @@ pub(crate) mod enums;
 use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::numeric::NUMERIC_HALF;
-use crate::times::calendar::{DATE_MAX, DATE_MIN, DAY_MICROS, TIMESTAMP_MAX, TIMESTAMP_MIN};
+use crate::times::calendar::{
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_MAX,
+    TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
+};
 use crate::types::enums::{EnumDefinition, EnumLabel, EnumType};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -211,7 +214,8 @@ impl DataType {
         self.min_max().is_some()
     }
 
-    /// Returns the smallest and the greatest value of a discrete type.
+    /// Returns the smallest and the greatest value of a discrete type. Dates and timestamps end in infinities; not every number between
+    /// those and the last day is a value.
     pub fn min_max(&self) -> Option<(Datum, Datum)> {
         Some(match self {
             DataType::Boolean => (Datum::Boolean(false), Datum::Boolean(true)),
@@ -219,11 +223,12 @@ impl DataType {
                 let max = decimal_max(*precision);
                 (Datum::Decimal(-max), Datum::Decimal(max))
             }
-            DataType::Date => (Datum::Date(DATE_MIN), Datum::Date(DATE_MAX)),
+            DataType::Date => (Datum::Date(DATE_MINUS_INFINITY), Datum::Date(DATE_INFINITY)),
             DataType::Time { .. } => (Datum::Time(0), Datum::Time(DAY_MICROS)),
-            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
-                (Datum::Timestamp(TIMESTAMP_MIN), Datum::Timestamp(TIMESTAMP_MAX))
-            }
+            DataType::Timestamp { .. } | DataType::TimestampTz { .. } => (
+                Datum::Timestamp(TIMESTAMP_MINUS_INFINITY),
+                Datum::Timestamp(TIMESTAMP_INFINITY),
+            ),
             DataType::Enum(of) => {
                 let labels = &of.definition().labels;
                 let code = |label: &EnumLabel| Datum::Int(i64::from(label.code));
@@ -254,12 +259,14 @@ impl DataType {
         Some(match (self, datum) {
             (DataType::Boolean, Datum::Boolean(_)) => Datum::Boolean(sign > 0),
             (DataType::Decimal { .. }, Datum::Decimal(v)) => Datum::Decimal(v.checked_add(i128::from(sign))?),
-            (DataType::Date, Datum::Date(v)) => Datum::Date(v.checked_add(i32::from(sign))?),
+            (DataType::Date, Datum::Date(v)) => {
+                Datum::Date(date_towards(v.checked_add(i32::from(sign))?, sign))
+            }
             (DataType::Time { precision }, Datum::Time(v)) => {
                 Datum::Time(v.checked_add(i64::from(sign) * time_unit(*precision))?)
             }
             (DataType::Timestamp { .. } | DataType::TimestampTz { .. }, Datum::Timestamp(v)) => {
-                Datum::Timestamp(v.checked_add(i64::from(sign))?)
+                Datum::Timestamp(timestamp_towards(v.checked_add(i64::from(sign))?, sign))
             }
             (DataType::Enum(of), Datum::Int(code)) => {
                 let of = of.definition();
@@ -299,6 +306,28 @@ impl DataType {
             DataType::Array(element) => format!("{}[]", element.postgres_name()),
             other => other.to_string().to_lowercase(),
         }
+    }
+}
+
+/// Returns the date at a number of days, or the next one in a direction where the calendar has none.
+fn date_towards(days: i32, sign: i8) -> i32 {
+    match days {
+        DATE_INFINITY | DATE_MINUS_INFINITY | DATE_MIN..=DATE_MAX => days,
+        ..DATE_MIN if sign > 0 => DATE_MIN,
+        ..DATE_MIN => DATE_MINUS_INFINITY,
+        _ if sign > 0 => DATE_INFINITY,
+        _ => DATE_MAX,
+    }
+}
+
+/// Returns the timestamp at a number of microseconds, or the next one in a direction where the calendar has none.
+fn timestamp_towards(micros: i64, sign: i8) -> i64 {
+    match micros {
+        TIMESTAMP_INFINITY | TIMESTAMP_MINUS_INFINITY | TIMESTAMP_MIN..=TIMESTAMP_MAX => micros,
+        ..TIMESTAMP_MIN if sign > 0 => TIMESTAMP_MIN,
+        ..TIMESTAMP_MIN => TIMESTAMP_MINUS_INFINITY,
+        _ if sign > 0 => TIMESTAMP_INFINITY,
+        _ => TIMESTAMP_MAX,
     }
 }
 

@@ -167,10 +167,20 @@ fn write_bytes(column: &dyn Array, row: usize, out: &mut String) -> bool {
     true
 }
 
+/// How dates and timestamps after all others are shown: the greatest numbers of their types.
+const INFINITY: &str = "infinity";
+
+/// How those before all others are: the least numbers.
+const MINUS_INFINITY: &str = "-infinity";
+
 /// Appends a date, time, timestamp, interval or duration; returns false for other types.
 fn write_clock_value(column: &dyn Array, row: usize, spelling: Spelling, out: &mut String) -> bool {
     match column.data_type() {
-        DataType::Date32 => write_date(i64::from(column.as_primitive::<Date32Type>().value(row)), out),
+        DataType::Date32 => match column.as_primitive::<Date32Type>().value(row) {
+            i32::MAX => out.push_str(INFINITY),
+            i32::MIN => out.push_str(MINUS_INFINITY),
+            days => write_date(i64::from(days), out),
+        },
         DataType::Date64 => write_date(
             column
                 .as_primitive::<Date64Type>()
@@ -181,6 +191,8 @@ fn write_clock_value(column: &dyn Array, row: usize, spelling: Spelling, out: &m
         DataType::Time32(unit) | DataType::Time64(unit) => {
             write_time(count(column, row) * nanos_in(*unit), out)
         }
+        DataType::Timestamp(..) if count(column, row) == i128::from(i64::MAX) => out.push_str(INFINITY),
+        DataType::Timestamp(..) if count(column, row) == i128::from(i64::MIN) => out.push_str(MINUS_INFINITY),
         DataType::Timestamp(unit, zone) => {
             let zone = if zone.is_some() { Zone::Utc } else { Zone::None };
             write_timestamp(count(column, row) * nanos_in(*unit), zone, spelling, out);

@@ -21,8 +21,7 @@
 use crate::forms::counter::CHANGED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, DatumRef, Interval, NumericParts, TIMESTAMP_MAX,
-    TIMESTAMP_MIN, ValueError,
+    DAY_MICROS, DataType, Datum, DatumRef, Interval, NumericParts, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
 };
 use std::borrow::Cow;
 use thiserror::Error;
@@ -494,12 +493,7 @@ fn read_bounded(ty: &DataType, bytes: &[u8]) -> Option<DatumRef<'static>> {
             let code = i64::from(i32::from_le_bytes(take(bytes)));
             of.definition().label(code).map(|_| DatumRef::Int(code))
         }
-        DataType::Date => {
-            let days = i32::from_le_bytes(take(bytes));
-            (DATE_MIN..=DATE_MAX)
-                .contains(&days)
-                .then_some(DatumRef::Date(days))
-        }
+        DataType::Date => Some(DatumRef::Date(i32::from_le_bytes(take(bytes)))),
         DataType::Time { precision } => {
             let micros = match precision {
                 0..=3 => i64::from(i32::from_le_bytes(take(bytes))) * 1000,
@@ -510,10 +504,7 @@ fn read_bounded(ty: &DataType, bytes: &[u8]) -> Option<DatumRef<'static>> {
                 .then_some(DatumRef::Time(micros))
         }
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
-            let micros = i64::from_le_bytes(take(bytes));
-            (TIMESTAMP_MIN..=TIMESTAMP_MAX)
-                .contains(&micros)
-                .then_some(DatumRef::Timestamp(micros))
+            Some(DatumRef::Timestamp(i64::from_le_bytes(take(bytes))))
         }
         _ => None,
     }

@@ -40,7 +40,9 @@ use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
 use crate::signatures::table::{self, Overload};
 use crate::types::arrow_type;
-use rukh_keys::{DataType, NUMERIC_HALF};
+use rukh_keys::{
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DataType, NUMERIC_HALF, is_infinite_timestamp,
+};
 
 /// The operators `<<` and `>>` of SMALLINT, whose bits beyond 16 are lost.
 pub const SHIFTS: [&str; 2] = ["int2shl", "int2shr"];
@@ -61,7 +63,16 @@ const FUNCTIONS: [(&str, Compute); 18] = [
             return Err(SqlError::internal("to_date takes two texts"));
         };
         let (_, days) = moment_input::read(text, pattern)?;
-        Ok(ScalarValue::Date32(i32::try_from(days).ok()))
+        let date = i32::try_from(days)
+            .ok()
+            .filter(|days| (DATE_MIN..=DATE_MAX).contains(days));
+        match date {
+            Some(days) => Ok(ScalarValue::Date32(Some(days))),
+            None => Err(SqlError::statement(
+                "22008",
+                format!("date out of range: \"{text}\""),
+            )),
+        }
     }),
     (SHIFTS[0], |values| shifted(values, i32::wrapping_shl)),
     (SHIFTS[1], |values| shifted(values, i32::wrapping_shr)),
@@ -104,7 +115,14 @@ const FUNCTIONS: [(&str, Compute); 18] = [
         let ones = bytes(values, 0)?.iter().map(|byte| i64::from(byte.count_ones()));
         Ok(ScalarValue::Int64(Some(ones.sum())))
     }),
-    ("isfinite", |_| Ok(ScalarValue::Boolean(Some(true)))),
+    ("isfinite", |values| {
+        let is_infinite = match values.first() {
+            Some(ScalarValue::Date32(Some(days))) => *days == DATE_INFINITY || *days == DATE_MINUS_INFINITY,
+            Some(ScalarValue::TimestampMicrosecond(Some(micros), _)) => is_infinite_timestamp(*micros),
+            _ => false,
+        };
+        Ok(ScalarValue::Boolean(Some(!is_infinite)))
+    }),
 ];
 
 /// Returns the functions.

@@ -6,14 +6,22 @@
 
 /// The microseconds of a day.
 pub const DAY_MICROS: i64 = 86_400_000_000;
-/// The first day of the DATE type, 0001-01-01.
-pub const DATE_MIN: i32 = -719_162;
+/// The first day of the DATE type, 4714-11-24 BC: day 0 of the Julian count.
+pub const DATE_MIN: i32 = -2_440_588;
 /// The last day of the DATE type, 5874897-12-31.
 pub const DATE_MAX: i32 = 2_145_042_905;
-/// The first instant of the TIMESTAMP types, 0001-01-01T00:00:00.
+/// The DATE `infinity`, after all days; `-infinity` is [`DATE_MINUS_INFINITY`].
+pub const DATE_INFINITY: i32 = i32::MAX;
+/// The DATE `-infinity`, before all days.
+pub const DATE_MINUS_INFINITY: i32 = i32::MIN;
+/// The first instant of the TIMESTAMP types, 4714-11-24 BC 00:00:00.
 pub const TIMESTAMP_MIN: i64 = DATE_MIN as i64 * DAY_MICROS;
 /// The last instant of the TIMESTAMP types, 294246-12-31T23:59:59.999999.
 pub const TIMESTAMP_MAX: i64 = 9_223_371_244_800_000_000 - 1;
+/// The timestamp `infinity`, after all instants.
+pub const TIMESTAMP_INFINITY: i64 = i64::MAX;
+/// The timestamp `-infinity`, before all instants.
+pub const TIMESTAMP_MINUS_INFINITY: i64 = i64::MIN;
 
 /// The days of 400 years.
 const ERA_DAYS: i64 = 146_097;
@@ -53,7 +61,7 @@ pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
 }
 
 /// Returns the days of a month (1 to 12) of a year.
-pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
+pub fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
@@ -67,6 +75,32 @@ pub(crate) fn split_timestamp(micros: i64) -> (i64, i64) {
     (micros.div_euclid(DAY_MICROS), micros.rem_euclid(DAY_MICROS))
 }
 
+/// Whether microseconds since 1970 are `infinity` or `-infinity`.
+pub fn is_infinite_timestamp(micros: i64) -> bool {
+    micros == TIMESTAMP_INFINITY || micros == TIMESTAMP_MINUS_INFINITY
+}
+
+/// Returns the instant at which a date (days since 1970) begins in UTC, an infinity as such; `None` if it lies beyond all timestamps.
+pub fn timestamp_of_date(days: i32) -> Option<i64> {
+    match days {
+        DATE_INFINITY => Some(TIMESTAMP_INFINITY),
+        DATE_MINUS_INFINITY => Some(TIMESTAMP_MINUS_INFINITY),
+        days => i64::from(days)
+            .checked_mul(DAY_MICROS)
+            .filter(|micros| (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(micros)),
+    }
+}
+
+/// Returns the date (days since 1970) of an instant in UTC, an infinity as such.
+pub fn date_of_timestamp(micros: i64) -> i32 {
+    match micros {
+        TIMESTAMP_INFINITY => DATE_INFINITY,
+        TIMESTAMP_MINUS_INFINITY => DATE_MINUS_INFINITY,
+        // 64 bits of microseconds are 10^8 days.
+        micros => micros.div_euclid(DAY_MICROS) as i32,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,12 +108,21 @@ mod tests {
 
     #[test]
     fn limits_are_the_dates_they_claim() {
-        assert_eq!(civil_from_days(DATE_MIN.into()), (1, 1, 1));
+        assert_eq!(civil_from_days(DATE_MIN.into()), (-4713, 11, 24));
         assert_eq!(civil_from_days(DATE_MAX.into()), (5_874_897, 12, 31));
         assert_eq!(split_timestamp(TIMESTAMP_MIN), (DATE_MIN.into(), 0));
         let (days, time) = split_timestamp(TIMESTAMP_MAX);
         assert_eq!((civil_from_days(days), time), ((294_246, 12, 31), DAY_MICROS - 1));
         assert_eq!(civil_from_days(0), (1970, 1, 1));
+    }
+
+    #[test]
+    fn dates_and_timestamps_have_the_same_infinities() {
+        for days in [DATE_INFINITY, DATE_MINUS_INFINITY, DATE_MIN, 0, 106_751_973] {
+            assert_eq!(timestamp_of_date(days).map(date_of_timestamp), Some(days));
+        }
+        assert_eq!(timestamp_of_date(DATE_MAX), None);
+        assert_eq!(date_of_timestamp(-1), -1);
     }
 
     proptest! {

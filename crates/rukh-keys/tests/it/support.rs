@@ -4,8 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
-    DATE_MAX, DATE_MIN, DAY_MICROS, DataType, Datum, EnumDefinition, EnumType, Interval, KeyColumn,
-    KeyLayout, LabelPlace, NUMERIC_NAN, NumericParts, Salt, SortOrder, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Datum, EnumDefinition,
+    EnumType, Interval, KeyColumn, KeyLayout, LabelPlace, NUMERIC_NAN, NumericParts, Salt, SortOrder,
+    TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -99,9 +100,11 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
             });
             prop_oneof![9 => number, 1 => Just(Datum::Numeric(NUMERIC_NAN.to_vec()))].boxed()
         }
-        DataType::Date => near(vec![0, 1, -1, DATE_MIN.into(), DATE_MAX.into()], 15_000, 15_010)
-            .prop_map(|days| Datum::Date(days as i32))
-            .boxed(),
+        DataType::Date => {
+            let days = near(vec![0, 1, -1, DATE_MIN.into(), DATE_MAX.into()], 15_000, 15_010);
+            let infinities = select(vec![DATE_MINUS_INFINITY, DATE_INFINITY]).prop_map(Datum::Date);
+            prop_oneof![9 => days.prop_map(|days| Datum::Date(days as i32)), 1 => infinities].boxed()
+        }
         DataType::Time { .. } => near(
             vec![0, 1_000_000, DAY_MICROS, DAY_MICROS - 1_000_000],
             0,
@@ -109,13 +112,14 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
         )
         .prop_map(move |micros| checked(ty, Datum::Time(micros)))
         .boxed(),
-        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => near(
-            vec![0, 1, -1, TIMESTAMP_MIN, TIMESTAMP_MAX],
-            TIMESTAMP_MIN,
-            TIMESTAMP_MAX,
-        )
-        .prop_map(Datum::Timestamp)
-        .boxed(),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
+            let special = vec![0, 1, -1, TIMESTAMP_MIN, TIMESTAMP_MAX];
+            let micros = near(special, TIMESTAMP_MIN, TIMESTAMP_MAX);
+            let infinities = select(vec![TIMESTAMP_MINUS_INFINITY, TIMESTAMP_INFINITY]);
+            prop_oneof![9 => micros, 1 => infinities]
+                .prop_map(Datum::Timestamp)
+                .boxed()
+        }
         DataType::Enum(of) => select(of.definition().labels.clone())
             .prop_map(|label| Datum::Int(label.code.into()))
             .boxed(),

@@ -102,11 +102,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("DATE", "2012-1-5 23:00", "2012-01-05"),
     ("DATE", "0001-01-01", "0001-01-01"),
     ("DATE", "5874897-12-31", "5874897-12-31"),
-    (
-        "DATE",
-        "5874898-01-01",
-        "date/time field value out of range: \"5874898-01-01\"",
-    ),
+    ("DATE", "5874898-01-01", "date out of range: \"5874898-01-01\""),
     (
         "DATE",
         "0000-01-01",
@@ -122,11 +118,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "2012-13-01",
         "date/time field value out of range: \"2012-13-01\"",
     ),
-    (
-        "DATE",
-        "infinity",
-        "invalid input syntax for type date: \"infinity\"",
-    ),
+    ("DATE", "infinity", "infinity"),
     ("DATE", "12:00", "invalid input syntax for type date: \"12:00\""),
     ("TIME", "12:30", "12:30:00"),
     ("TIME", "12:30:15.250000", "12:30:15.25"),
@@ -155,7 +147,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "TIMESTAMP",
         "294247-01-01",
-        "date/time field value out of range: \"294247-01-01\"",
+        "timestamp out of range: \"294247-01-01\"",
     ),
     (
         "TIMESTAMP",

@@ -17,7 +17,12 @@
 //! Cuts are canonical: where a value has a next one, a cut after the value is written as the cut
 //! before the next, and the cuts at the ends of the domain are [`Cut::Min`] and [`Cut::Max`].
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_HALF, NUMERIC_NAN, NumericParts};
+use std::cmp::Ordering;
+
+use rukh_keys::{
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Datum, NUMERIC_HALF,
+    NUMERIC_NAN, NumericParts, TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
+};
 
 use crate::conditions::interval::{Cut, Interval, IntervalSet};
 use crate::conditions::predicate::CompareOp;
@@ -143,9 +148,10 @@ pub(crate) fn ordinal(ty: DataType, datum: &Datum) -> Option<i128> {
             _ => i128::from(*value),
         },
         Datum::Decimal(value) => *value,
-        Datum::Date(days) => i128::from(*days),
+        // An infinity comes right behind the last day.
+        Datum::Date(days) => i128::from((*days).clamp(DATE_MIN - 1, DATE_MAX + 1)),
         Datum::Time(micros) => i128::from(*micros) / time_unit(ty),
-        Datum::Timestamp(micros) => i128::from(*micros),
+        Datum::Timestamp(micros) => i128::from((*micros).clamp(TIMESTAMP_MIN - 1, TIMESTAMP_MAX + 1)),
         Datum::Float(value) if ty == DataType::Real => float_ordinal(
             value.is_sign_negative(),
             || i128::from((*value as f32).abs().to_bits()),
@@ -178,9 +184,17 @@ pub(crate) fn from_ordinal(ty: DataType, ordinal: i128) -> Datum {
             label.map_or(Datum::Null, |label| Datum::Int(i64::from(label.code)))
         }
         DataType::Decimal { .. } => Datum::Decimal(ordinal),
-        DataType::Date => Datum::Date(ordinal as i32),
+        DataType::Date => Datum::Date(match ordinal as i32 {
+            ..DATE_MIN => DATE_MINUS_INFINITY,
+            days @ DATE_MIN..=DATE_MAX => days,
+            _ => DATE_INFINITY,
+        }),
         DataType::Time { .. } => Datum::Time((ordinal * time_unit(ty)) as i64),
-        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(ordinal as i64),
+        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(match ordinal as i64 {
+            ..TIMESTAMP_MIN => TIMESTAMP_MINUS_INFINITY,
+            micros @ TIMESTAMP_MIN..=TIMESTAMP_MAX => micros,
+            _ => TIMESTAMP_INFINITY,
+        }),
         DataType::Real => {
             let size = f64::from(f32::from_bits(ordinal.unsigned_abs() as u32));
             Datum::Float(if ordinal < 0 { -size } else { size })
@@ -293,10 +307,21 @@ fn place_among_decimals(ty: DataType, parts: NumericParts) -> Option<Place> {
 }
 
 fn place_instant(ty: DataType, constant: &Value<'_>) -> Option<Place> {
-    Some(match (ty, constant) {
-        (DataType::Date, Value::Date(days)) => exact(ty, *days),
-        (DataType::Date, Value::Timestamp(micros)) => place_scaled(ty, *micros, i128::from(DAY_MICROS)),
-        _ => exact(ty, constant.as_timestamp()?),
+    let (first, last) = ordinals(ty)?;
+    let found = match (constant.infinity(), ty, constant) {
+        (Some(Ordering::Less), ..) => return Some(exact(ty, first)),
+        (Some(_), ..) => return Some(exact(ty, last)),
+        (None, DataType::Date, Value::Date(days)) => *days,
+        (None, DataType::Date, Value::Timestamp(micros)) => {
+            return Some(place_scaled(ty, *micros, i128::from(DAY_MICROS)));
+        }
+        _ => constant.as_timestamp()?,
+    };
+    // What lies beyond all days lies before the infinity there.
+    Some(match found {
+        found if found >= last => Place::between(cut_at(ty, last)),
+        found if found <= first => Place::between(cut_at(ty, first.saturating_add(1))),
+        found => exact(ty, found),
     })
 }
 
@@ -313,12 +338,12 @@ fn place_float(ty: DataType, constant: f64) -> Place {
     let datum = Datum::Float(nearest + 0.0);
     let (before, after) = (cut_before(ty, &datum), cut_after(ty, &datum));
     match datum.cmp(&Datum::Float(constant)) {
-        std::cmp::Ordering::Equal => Place {
+        Ordering::Equal => Place {
             less: before,
             not_greater: after,
         },
-        std::cmp::Ordering::Less => Place::between(after),
-        std::cmp::Ordering::Greater => Place::between(before),
+        Ordering::Less => Place::between(after),
+        Ordering::Greater => Place::between(before),
     }
 }
 
@@ -614,11 +639,11 @@ fn seen_point(interval: &Interval) -> Option<Option<&Datum>> {
         (Cut::At(low @ Datum::Int(first), Before), Cut::At(Datum::Int(next), Before)) => {
             Some((first.checked_add(1) == Some(*next)).then_some(low))
         }
-        (Cut::At(low @ Datum::Date(first), Before), Cut::At(Datum::Date(next), Before)) => {
-            Some((first.checked_add(1) == Some(*next)).then_some(low))
+        (Cut::At(low @ Datum::Date(_), Before), Cut::At(next @ Datum::Date(_), Before)) => {
+            Some((DataType::Date.successor(low).as_ref() == Some(next)).then_some(low))
         }
-        (Cut::At(low @ Datum::Timestamp(first), Before), Cut::At(Datum::Timestamp(next), Before)) => {
-            Some((first.checked_add(1) == Some(*next)).then_some(low))
+        (Cut::At(low @ Datum::Timestamp(_), Before), Cut::At(next @ Datum::Timestamp(_), Before)) => {
+            Some((DataType::TIMESTAMP.successor(low).as_ref() == Some(next)).then_some(low))
         }
         (Cut::At(_, After), _) => Some(None),
         _ => None,

@@ -15,7 +15,7 @@
 //! A chain of such functions has results for one interval of its term, since each of them keeps the order
 //! or turns it round. So a set of values has results throughout if its first and its last value have.
 
-use rukh_keys::{DataType, Datum, ValueError};
+use rukh_keys::{DATE_MAX, DATE_MIN, DataType, Datum, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError};
 
 use crate::conditions::domain::{from_ordinal, ordinal, ordinals};
 use crate::conditions::functions::{Chain, apply, result_type, sign};
@@ -114,8 +114,13 @@ fn is_held(value: &Value<'_>, ty: DataType) -> bool {
             return value.unsigned_abs() < power_of_ten(38).unsigned_abs();
         }
         Value::Int(value) | Value::Decimal(value, _) => *value,
-        Value::Date(days) => *days,
-        Value::Timestamp(micros) => *micros,
+        // PostgreSQL's calendar.
+        Value::Date(days) if value.infinity().is_none() => {
+            return (i128::from(DATE_MIN)..=i128::from(DATE_MAX)).contains(days);
+        }
+        Value::Timestamp(micros) if value.infinity().is_none() => {
+            return (i128::from(TIMESTAMP_MIN)..=i128::from(TIMESTAMP_MAX)).contains(micros);
+        }
         _ => return true,
     };
     ordinals(ty).is_none_or(|(min, max)| (min..=max).contains(&found))

@@ -10,8 +10,12 @@
 //! Results are computed in numbers wide enough not to overflow; `failure` says where the statement has none.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
-use rukh_keys::{DAY_MICROS, DataType, Datum, NUMERIC_NAN, civil_from_days, days_from_civil, hash_datum};
+use rukh_keys::{
+    DAY_MICROS, DataType, Datum, NUMERIC_NAN, civil_from_days, days_from_civil, hash_datum,
+    is_infinite_timestamp,
+};
 
 use crate::conditions::domain::{self, Place, bytes_prefix, first_not, from_ordinal, text_cut, text_prefix};
 use crate::conditions::interval::{Cut, IntervalSet};
@@ -218,10 +222,17 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
     if value.is_null() {
         return Some(Value::Null);
     }
+    if let Some(sign) = value.infinity() {
+        return of_infinity(function, value, sign);
+    }
     match function {
         Function::CastDate => Some(Value::Date(day_of(&value)?)),
         Function::DateTrunc(unit) => Some(Value::Timestamp(truncate(*unit, value.as_timestamp()?))),
-        Function::Year => Some(Value::Int(i128::from(civil(day_of(&value)?).0))),
+        // The year 0 of the calendar is 1 BC.
+        Function::Year => Some(Value::Int(match civil(day_of(&value)?).0 {
+            year @ 1.. => i128::from(year),
+            year => i128::from(year) - 1,
+        })),
         Function::Add(k) => add(&value, k, 1),
         Function::Subtract(k) => add(&value, k, -1),
         Function::SubFrom(k) => match value {
@@ -242,7 +253,11 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
         Function::Round => round(value, f64::round_ties_even, half_away),
         Function::RoundTo { places, single } => round_to(value, *places, *single),
         Function::Trunc => round(value, f64::trunc, |value, unit| value / unit),
-        Function::ToTimestamp => Some(Value::Timestamp(moment(value.as_float()?))),
+        Function::ToTimestamp => Some(Value::Timestamp(match value.as_float()? {
+            f64::INFINITY => i128::MAX,
+            f64::NEG_INFINITY => i128::MIN,
+            seconds => moment(seconds),
+        })),
         Function::Epoch => Some(Value::Float(match value {
             Value::Date(days) => days as f64 * 86_400.0,
             value => value.as_timestamp()? as f64 / 1_000_000.0,
@@ -263,6 +278,23 @@ pub(crate) fn apply<'a>(function: &Function, value: Value<'a>) -> Option<Value<'
     }
 }
 
+/// Computes a function of `infinity` or `-infinity`, which stays one.
+fn of_infinity<'a>(function: &Function, value: Value<'a>, sign: Ordering) -> Option<Value<'a>> {
+    let end = if sign.is_gt() { i128::MAX } else { i128::MIN };
+    match function {
+        Function::CastDate | Function::Cast(DataType::Date) => Some(Value::Date(end)),
+        Function::Cast(DataType::Timestamp { .. } | DataType::TimestampTz { .. })
+        | Function::DateTrunc(_)
+        | Function::DateBin { .. } => Some(Value::Timestamp(end)),
+        Function::Add(_) | Function::Subtract(_) => Some(value),
+        Function::Year | Function::Epoch | Function::Seconds => Some(Value::Float(match sign.is_gt() {
+            true => f64::INFINITY,
+            false => f64::NEG_INFINITY,
+        })),
+        _ => None,
+    }
+}
+
 fn day_of(value: &Value<'_>) -> Option<i128> {
     match value {
         Value::Date(days) => Some(*days),
@@ -279,8 +311,11 @@ fn civil(days: i128) -> (i64, u32, u32) {
 
 impl TimeUnit {
     /// Returns the last moment at or before `micros` (microseconds from 1970 in UTC) where the unit
-    /// begins.
+    /// begins; an infinity as such.
     pub fn truncate(self, micros: i64) -> i64 {
+        if is_infinite_timestamp(micros) {
+            return micros;
+        }
         let cut = truncate(self, i128::from(micros));
         i64::try_from(cut).unwrap_or(i64::MIN)
     }

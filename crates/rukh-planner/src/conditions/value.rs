@@ -18,7 +18,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use rukh_keys::{
-    DAY_MICROS, DataType, Datum, EnumType, NUMERIC_HALF, NUMERIC_NAN, NumericParts, decimal_to_double,
+    DATE_INFINITY, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Datum, EnumType, NUMERIC_HALF, NUMERIC_NAN,
+    NumericParts, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, decimal_to_double,
 };
 
 /// A value with all that its type says about it.
@@ -33,11 +34,11 @@ pub(crate) enum Value<'a> {
     /// That of a NUMERIC.
     NaN,
     Float(f64),
-    /// Days since 1970, of any size.
+    /// Days since 1970, of any size; infinities are the ends of 128 bits.
     Date(i128),
     /// Microseconds of the day.
     Time(i64),
-    /// Microseconds since 1970, of any size.
+    /// Microseconds since 1970, of any size; infinities are the ends of 128 bits.
     Timestamp(i128),
     Uuid([u8; 16]),
     /// The code of a label.
@@ -59,10 +60,18 @@ impl<'a> Value<'a> {
             (Datum::Numeric(form), DataType::Numeric { .. }) if *form == NUMERIC_NAN => Value::NaN,
             (Datum::Numeric(form), DataType::Numeric { .. }) => Value::Numeric(NumericParts::of_form(form)?),
             (Datum::Float(value), ty) if ty.is_float() => Value::Float(*value),
-            (Datum::Date(days), DataType::Date) => Value::Date(i128::from(*days)),
+            (Datum::Date(days), DataType::Date) => Value::Date(match *days {
+                DATE_INFINITY => i128::MAX,
+                DATE_MINUS_INFINITY => i128::MIN,
+                days => i128::from(days),
+            }),
             (Datum::Time(micros), DataType::Time { .. }) => Value::Time(*micros),
             (Datum::Timestamp(micros), DataType::Timestamp { .. } | DataType::TimestampTz { .. }) => {
-                Value::Timestamp(i128::from(*micros))
+                Value::Timestamp(match *micros {
+                    TIMESTAMP_INFINITY => i128::MAX,
+                    TIMESTAMP_MINUS_INFINITY => i128::MIN,
+                    micros => i128::from(micros),
+                })
             }
             (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
             (Datum::Int(code), DataType::Enum(of)) => Value::Enum(*code, of),
@@ -128,6 +137,15 @@ impl<'a> Value<'a> {
             other => other
                 .as_decimal()
                 .and_then(|(value, scale)| NumericParts::of_decimal(value, scale)),
+        }
+    }
+
+    /// Whether the value is `infinity` (`Greater`) or `-infinity` (`Less`).
+    pub(crate) fn infinity(&self) -> Option<Ordering> {
+        match self {
+            Value::Date(i128::MAX) | Value::Timestamp(i128::MAX) => Some(Ordering::Greater),
+            Value::Date(i128::MIN) | Value::Timestamp(i128::MIN) => Some(Ordering::Less),
+            _ => None,
         }
     }
 

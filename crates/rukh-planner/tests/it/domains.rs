@@ -122,6 +122,8 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
             15_371,
             rukh_keys::DATE_MIN,
             rukh_keys::DATE_MAX,
+            rukh_keys::DATE_MINUS_INFINITY,
+            rukh_keys::DATE_INFINITY,
         ]
         .map(Datum::Date)
         .to_vec(),
@@ -188,6 +190,8 @@ fn instants() -> Vec<Datum> {
         -1,
         rukh_keys::TIMESTAMP_MIN,
         rukh_keys::TIMESTAMP_MAX,
+        rukh_keys::TIMESTAMP_MINUS_INFINITY,
+        rukh_keys::TIMESTAMP_INFINITY,
     ]
     .map(Datum::Timestamp)
     .to_vec()

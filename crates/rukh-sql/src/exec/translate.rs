@@ -20,6 +20,7 @@ use crate::bind::types::index_terms::matched_text;
 use crate::exec::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
+use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::declared_value;
 use rukh_functions::functions::numbers::arithmetic::checked_operator;
 use rukh_functions::functions::times::date_trunc::time_unit;
@@ -391,7 +392,8 @@ impl<'t> Translator<'t> {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.computed(*op, left, right),
             declared if declared_value(declared).is_some() => self.operand(declared_value(declared)?),
             Expr::ScalarFunction(call) => {
-                if let (Some(to), [inner]) = (number_cast(&call.func), call.args.as_slice()) {
+                let to = number_cast(&call.func).or_else(|| time_cast(&call.func));
+                if let (Some(to), [inner]) = (to, call.args.as_slice()) {
                     return self.cast(inner, to);
                 }
                 match (checked_operator(&call.func), call.args.as_slice()) {
@@ -455,7 +457,9 @@ impl<'t> Translator<'t> {
             Expr::Cast(cast) => Some(data_type_of_arrow(cast.field.data_type())),
             Expr::ScalarFunction(call) => match (call.name(), call.args.as_slice()) {
                 (DATE_PART, [Expr::Literal(part, _), _]) if is_whole_part(part) => Some(DataType::Integer),
-                _ => number_cast(&call.func).map(data_type_of_arrow),
+                _ => number_cast(&call.func)
+                    .or_else(|| time_cast(&call.func))
+                    .map(data_type_of_arrow),
             },
             Expr::Placeholder(placeholder) => placeholder
                 .field

@@ -124,8 +124,18 @@ pub(super) fn differences(table: &RandomTable, random: &mut StdRng) -> Option<(S
         false => format!("{type_name} '2020-02-29 12:30:00.5'"),
     };
     let difference = match random.random_bool(0.5) {
-        true => format!("({} - {other})", one.name),
-        false => format!("({other} - {})", one.name),
+        true => format!("{} - {other}", one.name),
+        false => format!("{other} - {}", one.name),
+    };
+    let difference = match one.ty {
+        // There is none with an infinity.
+        DataType::Timestamp { .. } => {
+            format!(
+                "(CASE WHEN isfinite({}) AND isfinite({other}) THEN {difference} END)",
+                one.name
+            )
+        }
+        _ => format!("({difference})"),
     };
     let key: Vec<usize> = (0..table.key_columns).collect();
     let key = table.names(&key);

@@ -377,12 +377,16 @@ fn by_type(column: &RandomColumn, random: &mut StdRng) -> Condition {
             format!("{name} * 0 IS NULL"),
             format!("{name} / 2 {operator} 1"),
         ],
-        DataType::Timestamp { .. } | DataType::TimestampTz { .. } => vec![
+        ty @ (DataType::Timestamp { .. } | DataType::TimestampTz { .. }) => vec![
             format!("CAST({name} AS DATE) {operator} DATE '2012-01-01'"),
             format!("date_trunc('day', {name}) {operator} '2012-01-01 00:00:00'"),
             format!("date_trunc('hour', {name}) {operator} '2012-01-01 01:00:00'"),
             format!("date_trunc('day', {name}) = '2012-01-01 01:00:00'"),
-            format!("extract(year FROM {name}) {operator} 2012"),
+            match ty {
+                DataType::TimestampTz { .. } => format!("extract(year FROM {name}) {operator} 2012"),
+                _ => format!("isfinite({name}) OR extract(month FROM {name}) IS NOT NULL"),
+            },
+            format!("{name} + interval '1 month' {operator} '2012-01-31 23:59:59.999999'"),
         ],
         DataType::Date => vec![
             format!("extract(month FROM {name}) = 1"),

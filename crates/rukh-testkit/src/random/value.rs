@@ -194,6 +194,8 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
             ]
         }
         DataType::Date => vec![
+            "-infinity",
+            "0044-03-15 BC",
             "0001-01-01",
             "1969-12-31",
             "1970-01-01",
@@ -201,6 +203,7 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
             "2012-01-02",
             "2012-02-29",
             "9999-12-31",
+            "infinity",
         ],
         DataType::Time { precision: 6 } => vec!["00:00:00", "00:00:00.000001", "12:30:00", "23:59:59.999999"],
         DataType::Time { .. } => vec!["00:00:00", "00:00:00.001", "12:30:00", "23:59:59.999"],
@@ -308,7 +311,9 @@ const TEXTS: [&str; 17] = [
     "it's",
 ];
 
-const TIMESTAMPS: [&str; 8] = [
+const TIMESTAMPS: [&str; 11] = [
+    "-infinity",
+    "0044-03-15 12:00:00 BC",
     "0001-01-01 00:00:00",
     "1969-12-31 23:59:59.999999",
     "1970-01-01 00:00:00",
@@ -317,9 +322,12 @@ const TIMESTAMPS: [&str; 8] = [
     "2012-01-01 23:59:59.999999",
     "2012-01-02 00:00:00",
     "9999-12-31 23:59:59.999999",
+    "infinity",
 ];
 
-const TIMESTAMPS_TZ: [&str; 6] = [
+/// There is no infinity among them: fields and differences of it are refused.
+const TIMESTAMPS_TZ: [&str; 7] = [
+    "0044-03-15 12:00:00+00 BC",
     "0001-01-01 00:00:00+00",
     "1969-12-31 23:59:59.999999+00",
     "2012-01-01 00:00:00+00",

@@ -3,7 +3,10 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use bytes::BufMut;
-use rukh_keys::{DataType, Datum, Interval, Jsonb, NumericParts, array_form, array_values};
+use rukh_keys::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, DataType, Datum, Interval, Jsonb, NumericParts, array_form,
+    array_values, is_infinite_timestamp,
+};
 
 use crate::types::oid_of;
 
@@ -49,8 +52,11 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
                 None => super::numeric::write_nan(out),
             }
         }
+        // Infinities are the same ends.
+        Datum::Date(days @ (DATE_INFINITY | DATE_MINUS_INFINITY)) => out.put_i32(*days),
         Datum::Date(days) => out.put_i32(days - EPOCH_DAYS),
         Datum::Time(micros) => out.put_i64(*micros),
+        Datum::Timestamp(micros) if is_infinite_timestamp(*micros) => out.put_i64(*micros),
         Datum::Timestamp(micros) => out.put_i64(micros - EPOCH_MICROS),
         Datum::Interval(interval) => {
             out.put_i64(interval.micros);
@@ -88,12 +94,18 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
         DataType::Double => Datum::Float(f64::from_be_bytes(bytes.try_into().ok()?)),
         DataType::Date => {
             let days = i32::from_be_bytes(bytes.try_into().ok()?);
-            Datum::Date(days.checked_add(EPOCH_DAYS)?)
+            match days {
+                DATE_INFINITY | DATE_MINUS_INFINITY => Datum::Date(days),
+                days => Datum::Date(days.checked_add(EPOCH_DAYS)?),
+            }
         }
         DataType::Time { .. } => Datum::Time(i64::from_be_bytes(bytes.try_into().ok()?)),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => {
             let micros = i64::from_be_bytes(bytes.try_into().ok()?);
-            Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?)
+            match is_infinite_timestamp(micros) {
+                true => Datum::Timestamp(micros),
+                false => Datum::Timestamp(micros.checked_add(EPOCH_MICROS)?),
+            }
         }
         DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
         DataType::Interval => {

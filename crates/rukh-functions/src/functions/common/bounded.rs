@@ -45,6 +45,9 @@ const ELEMENT_BYTES: u128 = 16;
 /// The function whose arguments take types of their own.
 const SERIES: &str = "generate_series";
 
+/// Nanoseconds from 1970 to the year 262142.
+const FAR_NANOS: i128 = 8_210_298_412_800_000_000_000;
+
 const DAY_NANOS: u128 = 86_400_000_000_000;
 
 /// Returns the functions, which take the place of DataFusion's.
@@ -337,7 +340,10 @@ fn series(values: &[ArrayRef], place: &dyn Fn(usize) -> usize) -> u128 {
                 let at = place(argument);
                 (at < times.len() && times.is_valid(at)).then(|| i128::from(times.value(at)) * 1_000)
             };
+            // Infinity, and years with which DataFusion does not count.
+            let is_far = |nanos: i128| nanos.abs() > FAR_NANOS;
             match (time(0), time(1)) {
+                (Some(first), Some(last)) if is_far(first) || is_far(last) => return u128::MAX,
                 (Some(first), Some(last)) => span(first, last) / step_nanos(values, place).max(1),
                 _ => 0,
             }

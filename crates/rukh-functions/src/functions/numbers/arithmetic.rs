@@ -7,6 +7,7 @@
 //! | floats                       | `+ - * / %`           | 22003 for what overflows or vanishes, 22012 for `x / 0` |
 //! | decimals                     | `/`, long products    | NUMERIC (`exact`)                                     |
 //! | a DATE and an integer, two DATEs | `+ -`             | 22008 outside of the calendar; days between are INTEGER |
+//! | a timestamp and an interval  | `+ -`                 | 22008 outside of the calendar; infinities stay (`moment_sum`) |
 //! | decimals, one side constant  | `* %`                 | DataFusion's; `x * 0` stays a product, of its type    |
 //! | NUMERICs                     | `+ - %`               | DataFusion's; of NaN NaN                              |
 //!
@@ -16,7 +17,6 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use std::any::Any;
-use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{
@@ -25,8 +25,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::numeric;
 use datafusion::arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Float32Type, Float64Type,
-    Int32Type, i256,
+    DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Float32Type, Float64Type, i256,
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DFSchema;
@@ -40,9 +39,11 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr_common::datum::apply;
 use rukh_keys::ValueError;
 
+use crate::forms::intervals::INTERVAL;
 use crate::forms::numerics::beside_nan;
 use crate::functions::common::exact::{as_decimal, exact_function, exact_operator, number_at, scale_of};
 use crate::functions::common::undefined::undefined_function;
+use crate::functions::times::moment_sum::{days, is_date, is_day_sum, is_moment, is_moment_sum, moved};
 use crate::types::data_type_of_arrow;
 use rukh_error::SqlError;
 
@@ -91,7 +92,9 @@ pub fn checked_function(
     let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..) | Expr::Placeholder(_));
     let all = |test: fn(&ArrowType) -> bool| types.iter().all(|ty| test(ty) || ty.is_null());
     let any = |test: fn(&ArrowType) -> bool| types.iter().any(test);
-    let is_ours = if any(is_date) {
+    let is_ours = if is_moment_sum(op, &types[0], &types[1]) {
+        true
+    } else if any(is_date) {
         is_day_sum(op, &types[0], &types[1])
     } else if any(ArrowType::is_floating) {
         all(ArrowType::is_numeric)
@@ -105,19 +108,6 @@ pub fn checked_function(
         all(ArrowType::is_integer) && !matches!(op, Operator::Divide | Operator::Modulo)
     };
     if is_ours { checked(op) } else { None }
-}
-
-fn is_date(ty: &ArrowType) -> bool {
-    *ty == ArrowType::Date32
-}
-
-/// Whether days are added to a date, taken from one, or counted between two.
-pub fn is_day_sum(op: Operator, left: &ArrowType, right: &ArrowType) -> bool {
-    match op {
-        Operator::Plus => is_date(left) && right.is_integer() || left.is_integer() && is_date(right),
-        Operator::Minus => is_date(left) && (right.is_integer() || is_date(right)),
-        _ => false,
-    }
 }
 
 /// Returns the type in which two decimals, or integers, of different digits are added and compared where 128 bits have no room for the
@@ -195,6 +185,10 @@ impl ScalarUDFImpl for Checked {
             return Err(undefined_function(self.name(), types));
         };
         let is = |test: fn(&ArrowType) -> bool| test(left) || test(right);
+        if is_moment_sum(self.op, left, right) {
+            let side = |ty: &ArrowType| if is_moment(ty) { ty.clone() } else { INTERVAL };
+            return Ok(types.iter().map(side).collect());
+        }
         if is(is_date) {
             let day = |ty: &ArrowType| if is_date(ty) { ty.clone() } else { ArrowType::Int32 };
             return Ok(types.iter().map(day).collect());
@@ -224,7 +218,7 @@ impl ScalarUDFImpl for Checked {
                 BinaryTypeCoercer::new(left, &self.op, right).get_result_type()
             }
             [left, right] if is_date(left) && is_date(right) => Ok(ArrowType::Int32),
-            [_, right] if is_date(right) => Ok(right.clone()),
+            [_, right] if is_date(right) || is_moment(right) => Ok(right.clone()),
             [left, _] => Ok(left.clone()),
             _ => Err(undefined_function(self.name(), types)),
         }
@@ -249,46 +243,12 @@ impl ScalarUDFImpl for Checked {
     }
 }
 
-/// The days of PostgreSQL's calendar, counted from 1970: from 4714-11-24 BC until before 5874898-06-03.
-const CALENDAR: Range<i32> = -2_440_588..2_145_042_906;
-
-/// Computes with days as integers.
-fn days(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
-    let side = |values: &dyn Datum| -> Result<(ArrayRef, bool), ArrowError> {
-        let (array, is_one) = values.get();
-        Ok((cast(array, &ArrowType::Int32)?, is_one))
-    };
-    let is_difference = [left, right].iter().all(|side| is_date(side.get().0.data_type()));
-    let (left, right) = (side(left)?, side(right)?);
-    let datum = |(array, is_one): (ArrayRef, bool)| -> Box<dyn Datum> {
-        if is_one {
-            Box::new(Scalar::new(array))
-        } else {
-            Box::new(array)
-        }
-    };
-    let kernel = if op == Operator::Plus {
-        numeric::add
-    } else {
-        numeric::sub
-    };
-    let outside = || ArrowError::ExternalError(Box::new(SqlError::statement("22008", "date out of range")));
-    let counted = kernel(datum(left).as_ref(), datum(right).as_ref()).map_err(|error| match error {
-        ArrowError::ArithmeticOverflow(_) => outside(),
-        other => other,
-    })?;
-    if is_difference {
-        return Ok(counted);
-    }
-    let mut days = counted.as_primitive::<Int32Type>().iter().flatten();
-    if days.any(|day| !CALENDAR.contains(&day)) {
-        return Err(outside());
-    }
-    cast(&counted, &ArrowType::Date32)
-}
-
 fn compute(op: Operator, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
-    if is_date(left.get().0.data_type()) || is_date(right.get().0.data_type()) {
+    let types = [left, right].map(|side| side.get().0.data_type().clone());
+    if types.iter().any(is_moment) {
+        return moved(op, left, right);
+    }
+    if types.iter().any(is_date) {
         return days(op, left, right);
     }
     if let Some(results) = of_nan(op, left, right)? {

@@ -21,21 +21,21 @@ use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::plan_err;
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{civil_from_days, days_from_civil};
+use rukh_keys::{DAY_MICROS, civil_from_days, days_from_civil, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of, out_of_range};
+use crate::functions::times::time_difference::no_difference;
 use rukh_keys::Interval;
 
 /// Name of the function of two times.
 pub const AGE: &str = "age";
 
 const TIMESTAMP: ArrowType = ArrowType::Timestamp(TimeUnit::Microsecond, None);
-const DAY_MICROS: i64 = 86_400_000_000;
 const MONTH_DAYS: i32 = 30;
 
 /// Returns the functions.
@@ -109,6 +109,11 @@ impl ScalarUDFImpl for Function {
                     .iter()
                     .zip(earlier);
                 let ages = pairs.map(|(later, earlier)| match (later, earlier) {
+                    (Some(later), Some(earlier))
+                        if is_infinite_timestamp(later) || is_infinite_timestamp(earlier) =>
+                    {
+                        Err(DataFusionError::External(Box::new(no_difference())))
+                    }
                     (Some(later), Some(earlier)) => arrow(age(later, earlier)).map(Some),
                     _ => Ok(None),
                 });

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rukh_error::SqlError;
-use rukh_keys::DAY_MICROS;
+use rukh_keys::{DAY_MICROS, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, interval_of};
 use crate::functions::common::undefined::undefined_function;
@@ -121,7 +121,12 @@ fn binned(arguments: &ScalarFunctionArgs) -> DataFusionResult<TimestampMicroseco
         _ => None,
     };
     let made: TimestampMicrosecondArray = match (one_stride, one_origin) {
-        (Some(Some(stride)), Some(Some(origin))) if moments.null_count() < moments.len() => {
+        (Some(Some(stride)), Some(Some(origin)))
+            if moments
+                .iter()
+                .flatten()
+                .any(|moment| !is_infinite_timestamp(moment)) =>
+        {
             let stride = micros(stride)?;
             moments.unary(|moment| bin(stride, moment, origin))
         }
@@ -141,6 +146,9 @@ fn binned(arguments: &ScalarFunctionArgs) -> DataFusionResult<TimestampMicroseco
             };
             let value = |row: usize| -> DataFusionResult<Option<i64>> {
                 match (strides.is_valid(row), moments.is_valid(row), origin(row)) {
+                    (true, true, Some(_)) if is_infinite_timestamp(moments.value(row)) => {
+                        Ok(Some(moments.value(row)))
+                    }
                     (true, true, Some(origin)) => {
                         Ok(Some(bin(micros(strides.value(row))?, moments.value(row), origin)))
                     }
@@ -177,6 +185,9 @@ fn micros(stride: datafusion::arrow::datatypes::IntervalMonthDayNano) -> DataFus
 
 /// Returns the beginning of the bin of a moment; microseconds far from 1970 are the ends of 64 bits.
 fn bin(stride: i64, moment: i64, origin: i64) -> i64 {
+    if is_infinite_timestamp(moment) {
+        return moment;
+    }
     let from = i128::from(moment).saturating_sub(i128::from(origin));
     let start = i128::from(moment).saturating_sub(from.rem_euclid(i128::from(stride)));
     i64::try_from(start).unwrap_or(i64::MIN)

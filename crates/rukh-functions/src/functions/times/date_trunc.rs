@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, DataType, Interval, civil_from_days, days_from_civil};
+use rukh_keys::{DAY_MICROS, DataType, Interval, civil_from_days, days_from_civil, is_infinite_timestamp};
 use rukh_planner::TimeUnit as Unit;
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of};
@@ -217,6 +217,9 @@ fn longer(name: &str, values: &ArrayRef) -> DataFusionResult<ColumnarValue> {
         return Err(undefined_function("date_trunc", &[values.data_type().clone()]));
     };
     let cut = |micros: i64| {
+        if is_infinite_timestamp(micros) {
+            return micros;
+        }
         let year = civil_from_days(micros.div_euclid(DAY_MICROS)).0;
         // Decades begin with a year that ends in 0, centuries and millennia with one that ends in 1.
         let offset = i64::from(years > 10);

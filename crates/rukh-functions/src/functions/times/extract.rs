@@ -32,7 +32,10 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, DataType, Interval, NUMERIC_HALF, civil_from_days};
+use rukh_keys::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Interval, NUMERIC_HALF, ValueError,
+    civil_from_days, is_infinite_timestamp,
+};
 
 use crate::forms::intervals::interval_of;
 use crate::functions::common::undefined::undefined_function;
@@ -236,6 +239,16 @@ impl ScalarUDFImpl for DatePart {
         {
             return of_intervals(name, of);
         }
+        let part = name.and_then(Part::of);
+        if let (Some(name), Some(part), [_, of]) = (name, part, arguments.args.as_slice())
+            && matches!(
+                of.data_type(),
+                ArrowType::Date32 | ArrowType::Timestamp(TimeUnit::Microsecond, _)
+            )
+            && *arguments.return_type() == ArrowType::Int32
+        {
+            return whole_numbers(part, name, of);
+        }
         let made = name.and_then(Made::of);
         let (Some(made), [_, _]) = (made, arguments.args.as_slice()) else {
             return self.usual.invoke_with_args(arguments);
@@ -255,6 +268,30 @@ impl ScalarUDFImpl for DatePart {
                 Ok(ColumnarValue::Scalar(value))
             }
         }
+    }
+}
+
+/// Returns a field of dates or timestamps that is a whole number.
+fn whole_numbers(part: Part, name: &str, of: &ColumnarValue) -> DataFusionResult<ColumnarValue> {
+    let values = of.to_array(1)?;
+    let (ty, moment) = (values.data_type(), moments(&values)?);
+    let number = |row: usize| match values.is_null(row) {
+        true => Ok(None),
+        false => {
+            // A date has a time of day in these fields: midnight.
+            let moment = match moment(row) {
+                Moment::Date(_) if part.of_time(0).is_some() => Moment::Time(0),
+                moment => moment,
+            };
+            let value = field_of(part, name, moment, ty)?;
+            Ok(value.and_then(|(value, _)| i32::try_from(value).ok()))
+        }
+    };
+    let numbers = (0..values.len()).map(number);
+    let numbers: ArrayRef = Arc::new(numbers.collect::<DataFusionResult<Int32Array>>()?);
+    match of {
+        ColumnarValue::Scalar(_) => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&numbers, 0)?)),
+        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(numbers)),
     }
 }
 
@@ -429,6 +466,15 @@ impl Part {
         }
     }
 
+    /// Whether the field of a later moment is never less: that of `infinity` would be infinite.
+    fn grows(self) -> bool {
+        use Part::{Century, Decade, Epoch, IsoYear, Julian, Millennium, Year};
+        matches!(
+            self,
+            Year | Decade | Century | Millennium | IsoYear | Julian | Epoch
+        )
+    }
+
     fn of_time(self, micros: i64) -> Digits {
         let of_minute = i128::from(micros % MINUTE_MICROS);
         Some(match self {
@@ -488,6 +534,42 @@ impl Part {
             }
             _ => return self.of_time(micros),
         })
+    }
+}
+
+impl Moment {
+    fn is_infinite(self) -> bool {
+        match self {
+            Moment::Date(days) => [DATE_INFINITY, DATE_MINUS_INFINITY]
+                .iter()
+                .any(|end| i64::from(*end) == days),
+            Moment::Timestamp(micros, _) => is_infinite_timestamp(micros),
+            Moment::Time(_) | Moment::Interval(_) => false,
+        }
+    }
+}
+
+/// Returns the field of a moment, in digits; `None` of an infinity that has none.
+///
+/// # Errors
+/// 0A000 where such moments have no such field, or it would be infinite.
+fn field_of(part: Part, name: &str, moment: Moment, of: &ArrowType) -> DataFusionResult<Digits> {
+    let of_finite = match (moment.is_infinite(), moment) {
+        (true, Moment::Date(_)) => Moment::Date(0),
+        (true, Moment::Timestamp(_, is_utc)) => Moment::Timestamp(0, is_utc),
+        (_, moment) => moment,
+    };
+    let value = part.value(of_finite);
+    let value = value.ok_or_else(|| unit_error("0A000", name, "supported", of))?;
+    match moment.is_infinite() {
+        false => Ok(Some(value)),
+        true if part.grows() => {
+            let (value, ty) = ("infinity", DataType::NUMERIC);
+            Err(DataFusionError::External(Box::new(SqlError::from(
+                ValueError::NotFinite { value, ty },
+            ))))
+        }
+        true => Ok(None),
     }
 }
 
@@ -584,10 +666,7 @@ impl ScalarUDFImpl for Extract {
                 return Ok(None);
             }
             let name = names.value(row);
-            let value = part(name, of)?.value(moment(row));
-            value
-                .map(Some)
-                .ok_or_else(|| unit_error("0A000", name, "supported", of))
+            field_of(part(name, of)?, name, moment(row), of)
         };
         let rows = 0..values.len();
         let made: ArrayRef = match arguments.return_type() {

@@ -11,6 +11,7 @@ pub mod interval_order;
 pub mod interval_scale;
 pub(crate) mod moment_input;
 pub mod moment_parts;
+pub mod moment_sum;
 pub mod moments;
 pub mod round_moment;
 pub mod time_difference;

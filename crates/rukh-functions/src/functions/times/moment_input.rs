@@ -432,10 +432,12 @@ impl Said {
         if let Some(julian) = self.julian {
             return Some(julian - JULIAN_1970);
         }
-        let before_christ = |year: i64| match self.is_before_christ {
-            Some(1) => 1 - year,
-            _ if year < 0 => year + 1,
-            _ => year,
+        // A negative year is one before Christ, and one before Christ of those is after.
+        let before_christ = |year: i64| match (self.is_before_christ == Some(1), year) {
+            (true, 1..) => 1 - year,
+            (true, _) => -year,
+            (false, ..0) => year + 1,
+            (false, _) => year,
         };
         if let Some(year) = self.iso_year {
             let year = before_christ(year);

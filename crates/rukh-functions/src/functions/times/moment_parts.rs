@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, DataType, civil_from_days, days_from_civil};
+use rukh_keys::{DATE_MIN, DAY_MICROS, DataType, civil_from_days, days_from_civil};
 
 use crate::functions::common::undefined::undefined_function;
 use crate::types::arrow_type;
@@ -167,11 +167,12 @@ pub(crate) fn days_of(year: i32, month: i32, day: i32) -> Result<i64, SqlError> 
         u32::try_from(month).map_err(|_| wrong())?,
         u32::try_from(day).map_err(|_| wrong())?,
     );
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(-4713..=294_276).contains(&astronomical) {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(-4713..=5_874_897).contains(&astronomical)
+    {
         return Err(wrong());
     }
     let days = days_from_civil(astronomical, month, day);
-    match civil_from_days(days) == (astronomical, month, day) {
+    match civil_from_days(days) == (astronomical, month, day) && days >= i64::from(DATE_MIN) {
         true => Ok(days),
         false => Err(wrong()),
     }

@@ -11,7 +11,9 @@ use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use rukh_keys::{DataType, Datum};
+use rukh_keys::{
+    DataType, Datum, TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
+};
 
 use crate::functions::common::undefined::undefined_function;
 use crate::functions::times::moment_input;
@@ -72,16 +74,14 @@ impl ScalarUDFImpl for ToTimestamp {
     }
 }
 
-/// Fails with 22008 on a moment, microseconds since 1970, that no column holds.
+/// Fails with 22008 on a moment, microseconds since 1970, that is out of the calendar.
 fn checked(micros: i64, text: &str) -> Result<i64, SqlError> {
-    // A moment before the year 1 is one of an expression.
-    const FIRST: i64 = -210_866_803_200_000_000;
-    match DataType::TIMESTAMP_TZ.check(Datum::Timestamp(micros)) {
-        Err(_) if !(FIRST..=0).contains(&micros) => Err(SqlError::statement(
+    match (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&micros) {
+        true => Ok(micros),
+        false => Err(SqlError::statement(
             "22008",
             format!("timestamp out of range: \"{text}\""),
         )),
-        _ => Ok(micros),
     }
 }
 
@@ -99,6 +99,11 @@ fn moments(seconds: &ArrayRef) -> DataFusionResult<ArrayRef> {
 #[expect(clippy::arithmetic_side_effects, reason = "a constant")]
 fn moment(seconds: f64) -> Result<i64, SqlError> {
     const FROM_1970_TO_2000: f64 = 946_684_800.0;
+    match seconds {
+        f64::INFINITY => return Ok(TIMESTAMP_INFINITY),
+        f64::NEG_INFINITY => return Ok(TIMESTAMP_MINUS_INFINITY),
+        _ => {}
+    }
     if seconds.is_nan() {
         return Err(SqlError::statement("22008", "timestamp cannot be NaN"));
     }

@@ -17,12 +17,13 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArr
 use datafusion::arrow::datatypes::{
     DataType as ArrowType, IntervalMonthDayNano, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
-use datafusion::error::Result as DataFusionResult;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{DAY_MICROS, DataType, Interval};
+use rukh_error::SqlError;
+use rukh_keys::{DAY_MICROS, DataType, Interval, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, arrow_of, out_of_range};
 use crate::functions::common::undefined::undefined_function;
@@ -123,6 +124,11 @@ impl ScalarUDFImpl for TimeDifference {
     }
 }
 
+/// The error of a difference of timestamps that are not both finite.
+pub(crate) fn no_difference() -> SqlError {
+    SqlError::statement("22008", "cannot subtract infinite timestamps")
+}
+
 fn micros_of(values: &ArrayRef) -> Vec<Option<i64>> {
     match values.data_type() {
         ArrowType::Time64(_) => values.as_primitive::<Time64MicrosecondType>().iter().collect(),
@@ -131,6 +137,9 @@ fn micros_of(values: &ArrayRef) -> Vec<Option<i64>> {
 }
 
 fn difference(left: i64, right: i64, are_times: bool) -> DataFusionResult<IntervalMonthDayNano> {
+    if !are_times && (is_infinite_timestamp(left) || is_infinite_timestamp(right)) {
+        return Err(DataFusionError::External(Box::new(no_difference())));
+    }
     let micros = left.checked_sub(right).ok_or_else(out_of_range)?;
     if are_times {
         return arrow_of(Interval {

@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{DataType, ValueError, Zone};
+use rukh_keys::{DataType, Datum, ValueError, Zone};
 
 use crate::functions::common::undefined::undefined_function;
 use crate::types::arrow_type;
@@ -150,10 +150,20 @@ impl ScalarUDFImpl for TimeZone {
             let zone = zone.map_err(|error| DataFusionError::External(Box::new(SqlError::from(error))))?;
             for row in at..end {
                 let moment = (!moments.is_null(row)).then(|| moments.value(row));
-                made.append_option(zone.zip(moment).map(|(zone, moment)| match is_local {
+                let moved = zone.zip(moment).map(|(zone, moment)| match is_local {
                     true => zone.instant(moment),
                     false => zone.clock(moment),
-                }));
+                });
+                let moved = moved.map(|moved| DataType::TIMESTAMP.check(Datum::Timestamp(moved)));
+                match moved {
+                    None => made.append_null(),
+                    Some(Ok(Datum::Timestamp(moved))) => made.append_value(moved),
+                    Some(_) => {
+                        let ty = DataType::TIMESTAMP;
+                        let error = SqlError::from(ValueError::MomentOutOfRange { ty });
+                        return Err(DataFusionError::External(Box::new(error)));
+                    }
+                }
             }
             at = end;
         }

@@ -33,7 +33,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil};
+use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, interval_of};
 use crate::forms::numerics::NAN;
@@ -175,9 +175,10 @@ fn moments(values: &ArrayRef) -> DataFusionResult<Vec<Option<Moment>>> {
         return Ok(intervals.map(|interval| interval.map(parts)).collect());
     }
     let zoned = matches!(values.data_type(), ArrowType::Timestamp(_, Some(_)));
-    let times = cast(values, &ArrowType::Timestamp(TimeUnit::Microsecond, None))?;
-    let times = times.as_primitive::<TimestampMicrosecondType>().iter();
-    Ok(times
+    let times = values.as_primitive::<TimestampMicrosecondType>().iter();
+    // Infinities have no parts.
+    let finite = times.map(|time| time.filter(|time| !is_infinite_timestamp(*time)));
+    Ok(finite
         .map(|time| time.map(|time| Moment::of(time, zoned)))
         .collect())
 }
@@ -195,6 +196,11 @@ struct Moment {
     is_interval: bool,
 }
 
+/// Months in Roman numerals.
+const ROMAN: [&str; 12] = [
+    "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+];
+
 /// What the names of parts begin with that intervals have not.
 const OF_CALENDARS: [&str; 9] = ["MON", "DAY", "DY", "AD", "BC", "A.D.", "B.C.", "TZ", "OF"];
 
@@ -205,8 +211,8 @@ enum Part {
         width: usize,
     },
     Text(String),
-    /// The name of a month or day, padded.
-    Name(String),
+    /// The name of a month or day, padded to so many characters.
+    Name(String, usize),
 }
 
 impl Moment {
@@ -249,18 +255,17 @@ impl Moment {
         }
     }
 
-    #[expect(
-        clippy::arithmetic_side_effects,
-        reason = "days are those of dates: a few million years at most"
-    )]
     fn written(&self, pattern: &str) -> DataFusionResult<String> {
         let mut out = String::new();
         let mut rest = pattern;
         while let Some(character) = rest.chars().next() {
             if let Some(quoted) = rest.strip_prefix('"') {
-                let end = quoted.find('"').unwrap_or(quoted.len());
-                out.push_str(&quoted[..end]);
-                rest = quoted.get(end + 1..).unwrap_or("");
+                rest = unquoted(quoted, &mut out);
+                continue;
+            }
+            if let Some(after) = rest.strip_prefix("\\\"") {
+                out.push('"');
+                rest = after;
                 continue;
             }
             let (plain, after) = match prefix(rest, "FM") {
@@ -314,8 +319,8 @@ impl Moment {
                     }
                 }
                 Part::Text(text) => out.push_str(&text),
-                Part::Name(name) if plain || translated => out.push_str(&name),
-                Part::Name(name) => out.push_str(&format!("{name:<9}")),
+                Part::Name(name, _) if plain || translated => out.push_str(&name),
+                Part::Name(name, width) => out.push_str(&format!("{name:<width$}")),
             }
         }
         Ok(out)
@@ -334,6 +339,20 @@ impl Moment {
         let half = if hour % 12 == 0 { 12 } else { hour % 12 };
         let fraction = self.micros % 1_000_000;
         let year_day = self.year_day;
+        // Years before 1 are counted back from 1 BC; those of an interval have a sign.
+        let said = |year: i64| {
+            if year > 0 || self.is_interval {
+                year
+            } else {
+                1 - year
+            }
+        };
+        let (year, iso_year) = (said(self.year), said(iso_year));
+        let century = match self.year {
+            year if self.is_interval => year / 100,
+            year if year > 0 => (year - 1) / 100 + 1,
+            year => year / 100 - 1,
+        };
         let last = |year: i64, digits: u32| year.rem_euclid(10_i64.pow(digits));
         let zone = |text: &str| {
             Some(Part::Text(if self.zoned {
@@ -346,11 +365,7 @@ impl Moment {
         let numbers: [(&str, Option<Part>); 38] = [
             (
                 "Y,YYY",
-                Some(Part::Text(format!(
-                    "{},{:03}",
-                    self.year / 1000,
-                    self.year % 1000
-                ))),
+                Some(Part::Text(format!("{},{:03}", year / 1000, year % 1000))),
             ),
             ("IYYY", number(iso_year, 4)),
             ("IYY", number(last(iso_year, 3), 3)),
@@ -359,10 +374,10 @@ impl Moment {
             ("ID", number((weekday + 6) % 7 + 1, 1)),
             ("IW", number(iso_week, 2)),
             ("I", number(last(iso_year, 1), 1)),
-            ("YYYY", number(self.year, 4)),
-            ("YYY", number(last(self.year, 3), 3)),
-            ("YY", number(last(self.year, 2), 2)),
-            ("Y", number(last(self.year, 1), 1)),
+            ("YYYY", number(year, 4)),
+            ("YYY", number(last(year, 3), 3)),
+            ("YY", number(last(year, 2), 2)),
+            ("Y", number(last(year, 1), 1)),
             (
                 "Q",
                 match self.month {
@@ -388,7 +403,7 @@ impl Moment {
             ("SSSSS", number(self.micros / 1_000_000, 1)),
             ("SSSS", number(self.micros / 1_000_000, 1)),
             ("SS", number(self.micros / 1_000_000 % 60, 2)),
-            ("CC", number((self.year + 99).div_euclid(100), 2)),
+            ("CC", number(century, 2)),
             ("J", number(self.days + JULIAN, 1)),
             ("TZH", zone("+00")),
             ("TZM", zone("00")),
@@ -420,17 +435,22 @@ impl Moment {
         } else {
             "PM"
         };
-        let era = "AD";
+        let era = if self.year > 0 || self.is_interval {
+            "AD"
+        } else {
+            "BC"
+        };
         let dotted = |word: &str| format!("{}.{}.", &word[..1], &word[1..]);
         let zone = if self.zoned { "UTC" } else { "" };
-        let names: [(&str, &str, bool); 5] = [
-            ("MONTH", month, true),
-            ("MON", month.get(..3).unwrap_or_default(), false),
-            ("DAY", day, true),
-            ("DY", &day[..3], false),
-            ("TZ", zone, false),
+        let names: [(&str, &str, Option<usize>); 6] = [
+            ("MONTH", month, Some(9)),
+            ("MON", month.get(..3).unwrap_or_default(), None),
+            ("RM", self.roman(), (!self.roman().is_empty()).then_some(4)),
+            ("DAY", day, Some(9)),
+            ("DY", &day[..3], None),
+            ("TZ", zone, None),
         ];
-        for (name, value, padded) in names {
+        for (name, value, width) in names {
             // TZH and TZM are numbers.
             if name == "TZ" && (prefix(pattern, "TZH").is_some() || prefix(pattern, "TZM").is_some()) {
                 continue;
@@ -445,14 +465,11 @@ impl Moment {
                     (true, false) => value.to_string(),
                     (false, _) => value.to_lowercase(),
                 };
-                return Some((
-                    if padded {
-                        Part::Name(value)
-                    } else {
-                        Part::Text(value)
-                    },
-                    after,
-                ));
+                let part = match width {
+                    Some(width) => Part::Name(value, width),
+                    None => Part::Text(value),
+                };
+                return Some((part, after));
             }
         }
         let words = [("AM", half), ("PM", half), ("AD", era), ("BC", era)];
@@ -467,6 +484,19 @@ impl Moment {
                 after,
             ))
         })
+    }
+
+    /// The month in Roman numerals; those of an interval below 0 are counted from its end.
+    fn roman(&self) -> &'static str {
+        let month = match (self.month, self.year) {
+            (0, 0) => return "",
+            (0, 1..) => 12,
+            (0, _) => 1,
+            (month @ 1.., _) => month,
+            (month, _) => month.saturating_add(13),
+        };
+        let at = usize::try_from(month.saturating_sub(1)).ok();
+        at.and_then(|at| ROMAN.get(at)).copied().unwrap_or_default()
     }
 
     /// The day of the week, 0 for Sunday.
@@ -488,6 +518,19 @@ impl Moment {
         let (year, _, _) = civil_from_days(thursday);
         (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
     }
+}
+
+/// Appends what stands before the next quote, a backslash quoting what follows it; returns what is behind the quote.
+fn unquoted<'p>(quoted: &'p str, out: &mut String) -> &'p str {
+    let mut chars = quoted.chars();
+    while let Some(next) = chars.next() {
+        match next {
+            '"' => break,
+            '\\' => out.extend(chars.next()),
+            other => out.push(other),
+        }
+    }
+    chars.as_str()
 }
 
 /// Returns what follows a name at the start of a pattern, in whichever letters.

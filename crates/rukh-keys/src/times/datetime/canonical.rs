@@ -65,23 +65,3 @@ fn pair(tens: u8, ones: u8) -> Option<i64> {
     let is_pair = tens.is_ascii_digit() && ones.is_ascii_digit();
     is_pair.then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::times::datetime::fields::Fields;
-    use crate::times::datetime::parts::Moment;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_form_means_what_its_parts_mean(
-            text in "(19|20|00)[0-9]{2}-[0-1][0-9]-[0-3][0-9]([ T][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{1,7})?(Z|\\+00|\\+01)?)?"
-        ) {
-            if let Some(parts) = read(text.as_bytes()) {
-                let taken_apart = Fields::of_moment(&text.to_ascii_lowercase()).and_then(Fields::moment);
-                prop_assert_eq!(taken_apart, Ok(Moment::Parts(parts)));
-            }
-        }
-    }
-}

@@ -16,11 +16,13 @@
 mod canonical;
 mod fields;
 mod parts;
+mod read;
 mod tokens;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use parts::RelativeMoment;
-pub(crate) use parts::{Day, Failure, Moment, read_moment, read_time};
+pub(crate) use parts::{Day, Failure, Moment};
+pub use read::RelativeMoment;
+pub(crate) use read::{read_moment, read_time};

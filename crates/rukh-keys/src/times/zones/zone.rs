@@ -14,7 +14,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use super::abbreviations::ABBREVIATIONS;
-use crate::times::calendar::DAY_MICROS;
+use crate::times::calendar::{DAY_MICROS, civil_from_days, days_from_civil, is_infinite_timestamp};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
 use std::collections::HashMap;
@@ -75,24 +75,27 @@ impl Zone {
             Zone::Fixed(offset) => return offset,
             Zone::Named(zone) => zone,
         };
-        // The calendar of the database ends before that of timestamps does.
-        let last = || DateTime::from_timestamp_micros(8_000_000_000_000_000_000);
-        let utc = match DateTime::from_timestamp_micros(instant) {
-            None if instant > 0 => last(),
-            utc => utc,
-        };
+        // What the database knows ends with the 21st century, and so does what it counts with: a later year has the rules of one of those
+        // 28 years, which has the same days of the week.
+        let utc = DateTime::from_timestamp_micros(in_known_years(instant));
         let utc = utc.unwrap_or(DateTime::<chrono::Utc>::MIN_UTC).naive_utc();
         let offset = zone.offset_from_utc_datetime(&utc).fix().local_minus_utc();
         i64::from(offset).saturating_mul(SECOND)
     }
 
-    /// Returns what the clocks of the zone show at an instant, in microseconds since 1970-01-01 00:00 there.
+    /// Returns what the clocks of the zone show at an instant, in microseconds since 1970-01-01 00:00 there; an infinity as such.
     pub fn clock(self, instant: i64) -> i64 {
-        instant.saturating_add(self.offset_at(instant))
+        match is_infinite_timestamp(instant) {
+            true => instant,
+            false => instant.saturating_add(self.offset_at(instant)),
+        }
     }
 
-    /// Returns the instant at which the clocks of the zone show a time.
+    /// Returns the instant at which the clocks of the zone show a time; an infinity as such.
     pub fn instant(self, clock: i64) -> i64 {
+        if is_infinite_timestamp(clock) {
+            return clock;
+        }
         let before = self.offset_at(clock.saturating_sub(DAY_MICROS));
         let after = self.offset_at(clock.saturating_add(DAY_MICROS));
         let (earlier, later) = (clock.saturating_sub(before), clock.saturating_sub(after));
@@ -102,6 +105,27 @@ impl Zone {
             (_, true) => later,
         }
     }
+}
+
+/// Returns an instant of the years 2060 to 2087 at the same time of a year that has the same days, for an instant after those years; others as
+/// they are.
+fn in_known_years(instant: i64) -> i64 {
+    const FIRST: i64 = 2060;
+    let year = civil_from_days(instant.div_euclid(DAY_MICROS)).0;
+    if year < FIRST.saturating_add(28) {
+        return instant;
+    }
+    let first_day = |year: i64| days_from_civil(year, 1, 1);
+    let kind = |year: i64| {
+        let first = first_day(year);
+        (
+            first.rem_euclid(7),
+            first_day(year.saturating_add(1)).saturating_sub(first),
+        )
+    };
+    let known = (FIRST..FIRST.saturating_add(28)).find(|known| kind(*known) == kind(year));
+    let days = first_day(year).saturating_sub(first_day(known.unwrap_or(FIRST)));
+    instant.saturating_sub(days.saturating_mul(DAY_MICROS))
 }
 
 /// Returns a zone of the time zone database by its name in lower case.
@@ -181,7 +205,7 @@ mod tests {
             "foo+1:2:3:4",
             "foo+200",
             "3",
-            "ab3",
+            "p1y",
         ] {
             assert_eq!(offset(name), None, "{name}");
         }
@@ -199,6 +223,17 @@ mod tests {
             berlin.offset_at(i64::MIN),
             berlin.offset_at(-210_866_803_200_000_000)
         );
-        berlin.offset_at(i64::MAX);
+        // 2106-07-10 and 205000-07-10, and half a year later.
+        for year in [2106, 205_000] {
+            let summer = days_from_civil(year, 7, 10) * DAY_MICROS;
+            assert_eq!(berlin.offset_at(summer), 2 * HOUR, "{year}");
+            assert_eq!(berlin.offset_at(summer + 184 * DAY_MICROS), HOUR, "{year}");
+        }
+        for infinity in [i64::MIN, i64::MAX] {
+            assert_eq!(
+                (berlin.clock(infinity), berlin.instant(infinity)),
+                (infinity, infinity)
+            );
+        }
     }
 }

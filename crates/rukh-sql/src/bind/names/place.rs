@@ -1,17 +1,22 @@
-//! The place of an error in its statement, found by the name that the message quotes.
+//! The place of an error in its statement, found by the name or the literal that the message quotes.
 //!
 //! DataFusion's errors name columns, tables and functions but not where they stand; the first mention
-//! outside of strings and comments is where a user looks.
+//! outside of strings and comments is where a user looks. A literal that is no value of its type is one of the statement's if it stands
+//! there once.
 
 use rukh_error::SqlError;
 
 /// Adds the place to an error that names an object and has none.
 pub(crate) fn located(error: SqlError, sql: &str) -> SqlError {
-    if error.position.is_some() || !names_an_object(error.sqlstate) {
-        return error;
-    }
-    let name = quoted_name(&error.message).and_then(|name| place_of(sql, name));
-    match name {
+    let found = match error.sqlstate {
+        _ if error.position.is_some() => None,
+        state if names_an_object(state) => quoted_name(&error.message).and_then(|name| place_of(sql, name)),
+        state if quotes_a_value(state) => {
+            quoted_text(&error.message).and_then(|text| place_of_literal(sql, text))
+        }
+        _ => None,
+    };
+    match found {
         Some(position) => error.at(position),
         None => error,
     }
@@ -19,6 +24,29 @@ pub(crate) fn located(error: SqlError, sql: &str) -> SqlError {
 
 fn names_an_object(sqlstate: &str) -> bool {
     matches!(sqlstate, "42703" | "42P01" | "42702" | "42883" | "42704")
+}
+
+fn quotes_a_value(sqlstate: &str) -> bool {
+    matches!(
+        sqlstate,
+        "22P02" | "22003" | "22007" | "22008" | "22009" | "22015"
+    )
+}
+
+/// Returns what stands between the first quote of a message and the last.
+fn quoted_text(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once('"')?;
+    rest.rsplit_once('"').map(|(text, _)| text)
+}
+
+/// Returns the place of the only literal that is a text, in characters from 1.
+fn place_of_literal(sql: &str, text: &str) -> Option<usize> {
+    let literal = format!("'{}'", text.replace('\'', "''"));
+    let mut found = sql.match_indices(&literal);
+    match (found.next(), found.next()) {
+        (Some((start, _)), None) => Some(sql[..start].chars().count() + 1),
+        _ => None,
+    }
 }
 
 /// Returns the last part of the name in the message: `"x"`, or the word behind `column` or `function`.
@@ -86,6 +114,32 @@ fn without_strings(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn literals_are_found_where_they_stand_once() {
+        let table = [
+            (
+                "SELECT 'é', date 'it''s'",
+                "invalid input syntax for type date: \"it's\"",
+                Some(18),
+            ),
+            (
+                "SELECT int 'x', 'x'",
+                "invalid input syntax for type integer: \"x\"",
+                None,
+            ),
+            (
+                "SELECT int '\"'",
+                "invalid input syntax for type integer: \"\"\"",
+                Some(12),
+            ),
+            ("SELECT 1", "invalid input syntax for type integer: \"x\"", None),
+        ];
+        for (sql, message, expected) in table {
+            let error = located(SqlError::statement("22007", message), sql);
+            assert_eq!(error.position, expected, "{sql}");
+        }
+    }
 
     #[test]
     fn names_are_found_outside_of_strings() {

@@ -344,6 +344,7 @@ enum Place {
 /// | `a NOT IN (…) AND …`               | a join that minds NULL, by DataFusion; of outer columns, and of a constant, `NOT EXISTS`  |
 /// | `a IN (…) OR …`                    | a join that separates true from all else, by DataFusion    |
 /// | `a NOT IN (…) OR …`, `NOT (a IN (…) AND …)`, `(a IN (…)) IS NULL` | CASE of counts           |
+/// | `o IN (…)`, where `o` reads the row outside | CASE of counts                                     |
 fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr> {
     let within = |expr: Box<Expr>, place| chosen(*expr, schema, place).map(Box::new);
     match expr {
@@ -362,6 +363,22 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             }
             inner => Ok(not(chosen(inner, schema, Place::Value)?)),
         },
+        // As `= ANY`, see below.
+        Expr::InSubquery(list) if !outer_columns(&list.expr)?.is_empty() => {
+            let InSubquery {
+                expr,
+                subquery,
+                negated,
+            } = list;
+            let any = SetComparison {
+                expr,
+                subquery,
+                op: Operator::Eq,
+                quantifier: SetQuantifier::Any,
+            };
+            let found = compared(any, schema)?;
+            Ok(if negated { not(found) } else { found })
+        }
         Expr::InSubquery(list) => {
             // The join that minds NULL looks for it in all rows of the subquery, whichever belong to the outer row.
             // Without a column outside there is nothing to join by, and it minds none.

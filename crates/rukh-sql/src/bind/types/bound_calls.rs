@@ -11,6 +11,7 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
+use rukh_functions::casts::times::cast_time;
 use rukh_functions::functions::times::extract::{EXTRACT, WHOLE, whole_part};
 use rukh_functions::functions::times::time_zones;
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
@@ -138,7 +139,7 @@ fn extracted(
         && result == Kind::Double
         && of.get_type(schema)? == ArrowType::Date32
     {
-        *of = cast(of.clone(), arrow_type(&DataType::TIMESTAMP));
+        *of = cast_time(of, &arrow_type(&DataType::TIMESTAMP), schema).unwrap_or_else(|| of.clone());
     }
     Ok(match whole {
         Some(whole) if result == Kind::Numeric => cast(whole.call(arguments), WHOLE),

@@ -37,6 +37,7 @@ use rukh_error::SqlError;
 use rukh_functions::casts::numbers::cast_number;
 use rukh_functions::casts::read::read_text;
 use rukh_functions::casts::table::Kind;
+use rukh_functions::casts::times::{cast_time, comparable};
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::lists::array_order::array_comparison;
 use rukh_functions::functions::lists::quantified;
@@ -84,6 +85,10 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let types = operand_types(&left, op, &right, schema)?;
             let (left, right) = (to(*left, &types.0)?, to(*right, &types.1)?);
+            let (left, right) = match interval_order::compares(op) {
+                true => (comparable(left), comparable(right)),
+                false => (left, right),
+            };
             let of_arrays = match types.0.is_list() {
                 true => array_comparison(&left, op, &right),
                 false => None,
@@ -109,10 +114,10 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
                 return Ok(Transformed::yes(if negated { !within } else { within }));
             }
             Expr::Between(Between {
-                expr: Box::new(to(*expr, &ty)?),
+                expr: Box::new(comparable(to(*expr, &ty)?)),
                 negated,
-                low: Box::new(to(*low, &ty)?),
-                high: Box::new(to(*high, &ty)?),
+                low: Box::new(comparable(to(*low, &ty)?)),
+                high: Box::new(comparable(to(*high, &ty)?)),
             })
         }
         Expr::InList(list) => in_list(list, schema)?,
@@ -393,10 +398,15 @@ pub(crate) fn converted(expr: Expr, ty: &ArrowType, schema: &DFSchema) -> DataFu
             Expr::Literal(..) => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
             expr => expr.cast_to(ty, schema),
         },
-        _ => match cast_number(&expr, ty, schema).or_else(|| array_of_text(&expr, ty, schema)) {
-            Some(own) => Ok(own),
-            None => expr.cast_to(ty, schema),
-        },
+        _ => {
+            let own = cast_number(&expr, ty, schema)
+                .or_else(|| cast_time(&expr, ty, schema))
+                .or_else(|| array_of_text(&expr, ty, schema));
+            match own {
+                Some(own) => Ok(own),
+                None => expr.cast_to(ty, schema),
+            }
+        }
     }
 }
 
@@ -456,9 +466,11 @@ fn in_list(among: InList, schema: &DFSchema) -> DataFusionResult<Expr> {
     let mut all = vec![expr.as_ref()];
     all.extend(&list);
     let ty = compared(&all, schema)?;
-    let list = list.into_iter().map(|element| converted(element, &ty, schema));
+    let list = list
+        .into_iter()
+        .map(|element| converted(element, &ty, schema).map(comparable));
     let list = list.collect::<DataFusionResult<_>>()?;
-    let expr = Box::new(converted(*expr, &ty, schema)?);
+    let expr = Box::new(comparable(converted(*expr, &ty, schema)?));
     Ok(Expr::InList(InList { expr, list, negated }))
 }
 
@@ -628,12 +640,12 @@ pub(crate) fn beside_subquery(
     };
     let given_field = Arc::new(given_field.clone());
     let ty = compared_type(op, [(&expr_field, literal(&expr)), (&given_field, None)], usual);
-    let expr = converted(expr, &ty, schema)?;
+    let expr = comparable(converted(expr, &ty, schema)?);
     if *given_field.data_type() == ty {
         return Ok((expr, subquery));
     }
     let column = Expr::Column(Column::from(given.qualified_field(0)));
-    let column = converted(column, &ty, &given)?.alias(given_field.name());
+    let column = comparable(converted(column, &ty, &given)?).alias(given_field.name());
     let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone());
     let plan = plan.project(vec![column])?.build()?;
     Ok((expr, subquery.with_plan(Arc::new(plan))))
@@ -655,7 +667,8 @@ fn of_join(mut join: Join) -> DataFusionResult<Join> {
             [(&fields.0, literal(&of_left)), (&fields.1, literal(&of_right))],
             usual.0,
         );
-        Ok((converted(of_left, &ty, &left)?, converted(of_right, &ty, &right)?))
+        let (of_left, of_right) = (converted(of_left, &ty, &left)?, converted(of_right, &ty, &right)?);
+        Ok((comparable(of_left), comparable(of_right)))
     };
     join.on = pairs.into_iter().map(pair).collect::<DataFusionResult<_>>()?;
     let mut schema = left.as_ref().clone();
@@ -730,7 +743,7 @@ mod tests {
             ),
             (
                 col("d").eq(lit(ScalarValue::TimestampMicrosecond(Some(0), None))),
-                "CAST(d AS Timestamp(µs)) = TimestampMicrosecond(0, None)",
+                "as_timestamp(d) = TimestampMicrosecond(0, None)",
             ),
             (
                 col("i").and(lit(ScalarValue::Null)),

@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
 };
 
 use rukh_functions::casts::numbers::number_cast;
+use rukh_functions::casts::times::time_cast;
 
 /// Makes the operands of IN lists different where DataFusion could merge two of them.
 pub(crate) fn keep_apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
@@ -141,7 +142,11 @@ fn name_of(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) => column.name.clone(),
         Expr::Cast(cast) => name_of(&cast.expr),
-        Expr::ScalarFunction(call) if number_cast(&call.func).is_some() => {
+        Expr::ScalarFunction(call)
+            if number_cast(&call.func)
+                .or_else(|| time_cast(&call.func))
+                .is_some() =>
+        {
             call.args.first().map(name_of).unwrap_or_default()
         }
         other => other.schema_name().to_string(),

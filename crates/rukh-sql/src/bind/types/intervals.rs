@@ -24,8 +24,9 @@ use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::by_row::{self, SHIFTS};
 use rukh_functions::functions::common::exact::exact_function;
 use rukh_functions::functions::lists::arrays::{contains, overlaps};
-use rukh_functions::functions::numbers::arithmetic::{checked, is_day_sum};
+use rukh_functions::functions::numbers::arithmetic::checked;
 use rukh_functions::functions::times::interval_scale::{divided, multiplied};
+use rukh_functions::functions::times::moment_sum::is_day_sum;
 use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 

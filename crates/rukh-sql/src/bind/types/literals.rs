@@ -23,7 +23,7 @@
 //! `day >= '2015-10-01'` compares dates, `n = '5'` integers, and `n = 'five'` is an error that says so
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -53,6 +53,7 @@ use rukh_functions::casts::numbers::{cast_number, double_of};
 use rukh_functions::casts::read::{read_interval, read_text};
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, concatenated, is_text};
+use rukh_functions::casts::times::cast_time;
 use rukh_functions::forms::numerics::NAN;
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::common::exact::{exact_call, exact_operator};
@@ -66,7 +67,7 @@ use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::are_uuids;
-use rukh_functions::types::data_type_of;
+use rukh_functions::types::{arrow_type, data_type_of};
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
@@ -667,10 +668,7 @@ fn is_arithmetic(op: Operator) -> bool {
 fn computed(operand: &Expr, other: &Expr, schema: &DFSchema) -> Option<Expr> {
     let date = matches!(operand.get_type(schema), Ok(ArrowType::Date32));
     if date && matches!(other.get_type(schema), Ok(ArrowType::Interval(_))) {
-        return Some(cast(
-            operand.clone(),
-            ArrowType::Timestamp(TimeUnit::Microsecond, None),
-        ));
+        return cast_time(operand, &arrow_type(&DataType::TIMESTAMP), schema);
     }
     as_double(operand, other, schema)
 }

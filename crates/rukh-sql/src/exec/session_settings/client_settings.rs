@@ -83,10 +83,8 @@ const KNOWN: &[Known] = &[
     known(
         "datestyle",
         "ISO, MDY",
-        Takes::OneOf(&[
-            "ISO, MDY", "ISO", "ISO, DMY", "ISO, YMD", "ISO,MDY", "ISO,DMY", "ISO,YMD",
-        ]),
-        "how dates are shown",
+        Takes::OneOf(&["ISO, MDY", "ISO,MDY", "ISO", "MDY", "US"]),
+        "how dates are shown, and in which order 1/2/2024 is read",
     ),
     known(
         "default_tablespace",
@@ -319,7 +317,12 @@ impl Known {
     fn is_spelling(&self) -> bool {
         matches!(
             self.name,
-            "client_encoding" | "timezone" | "jit" | "standard_conforming_strings" | "search_path"
+            "client_encoding"
+                | "datestyle"
+                | "timezone"
+                | "jit"
+                | "standard_conforming_strings"
+                | "search_path"
         )
     }
 
@@ -379,7 +382,8 @@ mod tests {
             ("client_encoding", "LATIN1", Err("0A000")),
             ("timezone", "etc/utc", Ok("UTC")),
             ("timezone", "Europe/Berlin", Err("0A000")),
-            ("datestyle", "iso", Ok("ISO")),
+            ("datestyle", "iso", Ok("ISO, MDY")),
+            ("datestyle", "ISO, DMY", Err("0A000")),
             ("datestyle", "German", Err("0A000")),
             ("extra_float_digits", "3", Ok("3")),
             ("extra_float_digits", "-3", Err("22023")),

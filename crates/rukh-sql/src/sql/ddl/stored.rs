@@ -6,7 +6,7 @@ use datafusion::logical_expr::ExprSchemable;
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
 
-use crate::bind::types::expressions::stored_expression;
+use crate::bind::types::expressions::{TypedExpression, stored_expression};
 use crate::bind::types::table_schema::table_schema;
 use crate::bind::types::typed_casts::literal_text;
 use rukh_error::SqlError;
@@ -15,9 +15,29 @@ use rukh_syntax::{CheckDefinition, Expression, Name};
 
 /// Makes a CHECK constraint of the table, under a name of its own if it has none.
 pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
-    let Expression { expr, position } = &definition.condition;
-    let (typed, sql) =
-        stored_expression(table, expr, "check constraint").map_err(|error| error.at(*position))?;
+    let (typed, sql) = typed_check(table, &definition.condition)?;
+    let base = match typed.columns.as_slice() {
+        [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
+        _ => format!("{}_check", table.name),
+    };
+    let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
+    let name = constraint_name(definition.name.as_ref(), base, is_taken, || {
+        format!("relation \"{}\"", table.name)
+    })?;
+    Ok(Check {
+        name,
+        sql,
+        columns: typed.columns,
+    })
+}
+
+/// Types a condition of rows of a table, which has to be BOOLEAN; returns its text, too.
+pub(super) fn typed_check(
+    table: &Table,
+    Expression { expr, position }: &Expression,
+) -> Result<(TypedExpression, String), SqlError> {
+    let typed = stored_expression(table, expr, "check constraint");
+    let (typed, sql) = typed.map_err(|error| error.at(*position))?;
     if typed.ty != DataType::Boolean {
         let message = format!(
             "argument of CHECK must be type boolean, not type {}",
@@ -25,30 +45,30 @@ pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> R
         );
         return Err(SqlError::statement("42804", message).at(*position));
     }
-    let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
-    let name = match &definition.name {
+    Ok((typed, sql))
+}
+
+/// Returns the name of a new constraint: the one that its definition has, or the first of `base`, `base1`, … that is free.
+///
+/// # Errors
+/// 42710 if the name is taken on the `owner`, such as `relation "t"`.
+pub(super) fn constraint_name(
+    defined: Option<&Name>,
+    base: String,
+    is_taken: impl Fn(&str) -> bool,
+    owner: impl Fn() -> String,
+) -> Result<String, SqlError> {
+    match defined {
         Some(Name { text, position }) if is_taken(text) => {
-            let message = format!(
-                "constraint \"{text}\" for relation \"{}\" already exists",
-                table.name
-            );
-            return Err(SqlError::statement("42710", message).at(*position));
+            let message = format!("constraint \"{text}\" for {} already exists", owner());
+            Err(SqlError::statement("42710", message).at(*position))
         }
-        Some(name) => name.text.clone(),
+        Some(name) => Ok(name.text.clone()),
         None => {
-            let base = match typed.columns.as_slice() {
-                [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
-                _ => format!("{}_check", table.name),
-            };
             let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            names.find(|name| !is_taken(name)).unwrap_or(base)
+            Ok(names.find(|name| !is_taken(name)).unwrap_or(base))
         }
-    };
-    Ok(Check {
-        name,
-        sql,
-        columns: typed.columns,
-    })
+    }
 }
 
 /// Makes the expression of a generated column; `generated` names all such columns, none of which it may read.

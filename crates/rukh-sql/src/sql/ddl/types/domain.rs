@@ -5,16 +5,16 @@ use std::cell::RefCell;
 use rukh_catalog::{Catalog, Domain, DomainCheck, Table, Type, TypeId, TypeKind, has_type};
 use rukh_engine::{DefinitionChanges, EngineError};
 use rukh_error::SqlError;
-use rukh_keys::DataType;
 use rukh_syntax::{CheckDefinition, DomainAction, DomainDefinition, Expression, Name, ObjectName};
 
 use super::changed::{changed, check_free};
 use crate::bind::spelling::sequence_calls::calls_sequence;
-use crate::bind::types::expressions::{domain_rules, stored_expression};
+use crate::bind::types::expressions::domain_rules;
 use crate::exec::session_settings::notice::Notice;
 use crate::sql::ddl::alter::table::scan_rows;
 use crate::sql::ddl::create_table::checked_default;
 use crate::sql::ddl::names::{domain_named, domain_of, schema_of};
+use crate::sql::ddl::stored::{constraint_name, typed_check};
 use crate::sql::session::Session;
 
 /// Runs CREATE DOMAIN.
@@ -63,36 +63,16 @@ fn default_text(catalog: &Catalog, domain: &Domain, default: &Expression) -> Res
 
 /// Makes a CHECK of a domain, under a name of its own if it has none.
 fn made(domain: &Domain, definition: &CheckDefinition) -> Result<DomainCheck, SqlError> {
-    let Expression { expr, position } = &definition.condition;
-    let table = Table::of_domain(domain);
-    let (typed, sql) =
-        stored_expression(&table, expr, "check constraint").map_err(|error| error.at(*position))?;
-    if typed.ty != DataType::Boolean {
-        let message = format!(
-            "argument of CHECK must be type boolean, not type {}",
-            typed.ty.postgres_name()
-        );
-        return Err(SqlError::statement("42804", message).at(*position));
-    }
-    let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
-    let name = match &definition.name {
-        Some(Name { text, position }) if is_taken(text) => return Err(taken(domain, text).at(*position)),
-        Some(name) => name.text.clone(),
-        None => {
-            let base = format!("{}_check", domain.name);
-            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            names.find(|name| !is_taken(name)).unwrap_or(base)
-        }
-    };
+    let (_, sql) = typed_check(&Table::of_domain(domain), &definition.condition)?;
+    let name = check_name(domain, definition.name.as_ref())?;
     Ok(DomainCheck { name, sql })
 }
 
-fn taken(domain: &Domain, name: &str) -> SqlError {
-    let message = format!(
-        "constraint \"{name}\" for domain \"{}\" already exists",
-        domain.name
-    );
-    SqlError::statement("42710", message)
+/// Returns the name of a new CHECK of a domain: the one that is given, or one that is free.
+fn check_name(domain: &Domain, given: Option<&Name>) -> Result<String, SqlError> {
+    let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
+    let owner = || format!("domain \"{}\"", domain.name);
+    constraint_name(given, format!("{}_check", domain.name), is_taken, owner)
 }
 
 /// Runs ALTER DOMAIN. Values that are stored are looked at where it asks for more.
@@ -155,11 +135,9 @@ pub(super) fn alter(session: &mut Session, name: &ObjectName, action: &DomainAct
                 }
             }
             DomainAction::RenameConstraint { old, new } => {
-                if domain.checks.iter().any(|check| check.name == new.text) {
-                    return Err(taken(domain, &new.text).at(new.position));
-                }
+                let name = check_name(domain, Some(new))?;
                 let check = next.checks.iter_mut().find(|check| check.name == old.text);
-                check.ok_or_else(|| missing(old))?.name.clone_from(&new.text);
+                check.ok_or_else(|| missing(old))?.name = name;
             }
             DomainAction::Validate(name) => {
                 let check = domain.checks.iter().find(|check| check.name == name.text);

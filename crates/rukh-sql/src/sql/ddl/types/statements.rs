@@ -198,8 +198,10 @@ pub(in crate::sql::ddl) fn rename(
 ) -> Result<(), SqlError> {
     let engine = session.engine().clone();
     engine.change_definitions(|catalog| {
-        check_room(name)?;
         let before = type_named(catalog, name)?;
+        if let TypeKind::Enum(_) = before.kind {
+            check_room(name)?;
+        }
         let schema = before.schema();
         check_free(catalog, schema, &new.text).map_err(|error| error.at(new.position))?;
         moved_type(catalog, before, schema, &new.text)
@@ -214,8 +216,10 @@ pub(in crate::sql::ddl) fn set_schema(
 ) -> Result<(), SqlError> {
     let engine = session.engine().clone();
     engine.change_definitions(|catalog| {
-        check_room(name)?;
         let before = type_named(catalog, name)?;
+        if let TypeKind::Enum(_) = before.kind {
+            check_room(name)?;
+        }
         if !catalog.has_schema(&schema.text) {
             return Err(unknown(&schema.text).at(schema.position));
         }
