@@ -15,7 +15,7 @@ use rukh_testkit::seed::{Cases, number};
 use rukh_testkit::table::Table;
 
 /// Cases of a usual run.
-const CASES: u64 = 12;
+const CASES: u64 = 20;
 
 /// The seed of a usual run. Other draws find internal errors (`XX000`, `42712`) of plans with three subqueries within each other.
 const SEED: u64 = 1;

@@ -22,6 +22,7 @@ use rukh_syntax::sqlparser::ast::{
     Value, Visitor, VisitorMut,
 };
 
+use super::series;
 use rukh_syntax::make::{binary, call, cast, nested, select_from};
 use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
@@ -107,7 +108,9 @@ impl<'f> Called<'f> {
             }
             // Rows of a series of constants are made as they are read.
             "generate_series" if self.is_numbered || self.is_lateral || self.reads_columns() => {
-                let array = call("generate_series", self.arguments.clone());
+                let mut arguments = self.arguments.clone();
+                series::of_moments(&mut arguments);
+                let array = call("generate_series", arguments);
                 Some(vec![(self.name.clone(), array)])
             }
             _ => None,

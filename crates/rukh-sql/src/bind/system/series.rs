@@ -4,6 +4,7 @@
 //! |---------------------------------------------------------------------|---------------------------------|
 //! | `FROM generate_series(1, 3) AS i`                                   | `… AS i (i)`                    |
 //! | `FROM generate_series(timestamp '…', …, '1 hour')`                  | `FROM UNNEST(generate_series(…, INTERVAL '1 hour'))` |
+//! | `generate_series(now() - interval '1 day', '2024-01-02', '1 hour')` | with TIMESTAMPTZ for the literal |
 //! | `SELECT generate_series(1, 3)`                                      | `SELECT n FROM generate_series(1, 3) n (n)` |
 //! | `x IN (SELECT … s[i] … FROM generate_series(…) AS i, string_to_array(current_setting('search_path'), ',') s)` | `search_path_has(x)` |
 //!
@@ -12,14 +13,14 @@
 
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Interval, Query, Select,
-    SelectItem, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TableWithJoins,
-    UnaryOperator, Value,
+    self, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
+    Ident, Interval, Query, Select, SelectItem, TableAlias, TableAliasColumnDef, TableFactor,
+    TableFunctionArgs, TableWithJoins, TimezoneInfo, UnaryOperator, Value,
 };
 
 use rukh_syntax::HIDDEN;
 use rukh_syntax::data_type;
-use rukh_syntax::make::call;
+use rukh_syntax::make::{call, cast};
 
 /// The function that gives rows, and an array to DataFusion.
 const SERIES: &str = "generate_series";
@@ -51,9 +52,10 @@ pub(super) fn in_select_list(select: &mut Select) {
             SelectItem::ExprWithAlias { expr, alias } => (expr, alias.clone()),
             _ => continue,
         };
-        let Some(arguments) = series_of(expr) else {
+        let Some(mut arguments) = series_of(expr) else {
             continue;
         };
+        of_moments(&mut arguments);
         let expr = match alone && arguments.iter().all(is_constant) {
             true => {
                 let column = Ident::with_quote('"', format!("{SERIES}{HIDDEN}"));
@@ -72,12 +74,17 @@ fn series_of(expr: &Expr) -> Option<Vec<Expr>> {
         return None;
     };
     let name = function.name.0.last()?.as_ident()?;
+    match name.value.eq_ignore_ascii_case(SERIES) {
+        true => arguments_of(function),
+        false => None,
+    }
+}
+
+/// Returns the arguments of a call that have no names.
+fn arguments_of(function: &Function) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.args else {
         return None;
     };
-    if !name.value.eq_ignore_ascii_case(SERIES) {
-        return None;
-    }
     let argument = |argument: &FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
@@ -156,20 +163,10 @@ pub(super) fn of_times(factor: &mut TableFactor) {
     let Some(mut values) = arguments.args.iter().map(argument).collect::<Option<Vec<Expr>>>() else {
         return;
     };
-    if !values.first().is_some_and(is_timestamp) {
+    if !of_moments(&mut values) {
+        let unnamed = |value| FunctionArg::Unnamed(FunctionArgExpr::Expr(value));
+        arguments.args = values.into_iter().map(unnamed).collect();
         return;
-    }
-    // A step without a type is an interval.
-    if let Some(step) = values.get_mut(2)
-        && matches!(step, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
-    {
-        *step = Expr::Interval(Interval {
-            value: Box::new(step.clone()),
-            leading_field: None,
-            leading_precision: None,
-            last_field: None,
-            fractional_seconds_precision: None,
-        });
     }
     let alias = alias.take().unwrap_or_else(|| TableAlias {
         explicit: true,
@@ -186,18 +183,99 @@ pub(super) fn of_times(factor: &mut TableFactor) {
     };
 }
 
-/// Whether an expression is a timestamp, as it is written.
-fn is_timestamp(expr: &Expr) -> bool {
-    let ty = match expr {
-        Expr::TypedString(typed) => &typed.data_type,
-        Expr::Cast { data_type, .. } => data_type,
-        Expr::Nested(inner) => return is_timestamp(inner),
-        _ => return false,
+/// Gives the arguments of a series their types if one of its ends is a moment, as it is written; returns whether it is.
+///
+/// A literal beside a moment is one of its type, as a step is an interval, and a date is an instant. Two dates that are literals stay: their rows are made as they are
+/// read.
+pub(super) fn of_moments(arguments: &mut [Expr]) -> bool {
+    let [first, last, step] = arguments else {
+        return false;
     };
-    matches!(
-        data_type(ty),
-        Ok(DataType::Timestamp { .. } | DataType::TimestampTz { .. })
-    )
+    let types = [moment_of(first), moment_of(last)];
+    if types == [None, None] {
+        return false;
+    }
+    if is_text(step) {
+        *step = Expr::Interval(Interval {
+            value: Box::new(step.clone()),
+            leading_field: None,
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: None,
+        });
+    }
+    let are_days = types.iter().all(|ty| *ty == Some(DataType::Date));
+    if are_days && is_typed_literal(first) && is_typed_literal(last) {
+        return false;
+    }
+    let is_instant =
+        |ty: &Option<DataType>| matches!(ty, Some(DataType::Date | DataType::TimestampTz { .. }));
+    let to = match types.iter().any(is_instant) {
+        true => TimezoneInfo::WithTimeZone,
+        false => TimezoneInfo::None,
+    };
+    for (end, ty) in [first, last].into_iter().zip(&types) {
+        if is_text(end) || *ty == Some(DataType::Date) {
+            *end = cast(end.clone(), ast::DataType::Timestamp(None, to));
+        }
+    }
+    true
+}
+
+/// Whether an expression is a literal without a type.
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
+}
+
+/// Whether an expression is a literal with a type.
+fn is_typed_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::TypedString(_) => true,
+        Expr::Cast { expr, .. } => is_text(expr),
+        Expr::Nested(inner) => is_typed_literal(inner),
+        _ => false,
+    }
+}
+
+/// Returns DATE, TIMESTAMP or TIMESTAMPTZ of an expression that is one, as it is written.
+fn moment_of(expr: &Expr) -> Option<DataType> {
+    let is_moment = |ty: &DataType| {
+        matches!(
+            ty,
+            DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
+        )
+    };
+    match expr {
+        Expr::TypedString(typed) => data_type(&typed.data_type).ok().filter(is_moment),
+        Expr::Cast { data_type: ty, .. } => data_type(ty).ok().filter(is_moment),
+        Expr::Nested(inner) => moment_of(inner),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Plus | BinaryOperator::Minus,
+            right,
+        } => match (moment_of(left)?, right.as_ref()) {
+            (DataType::Date, Expr::Value(by)) if matches!(by.value, Value::Number(..)) => {
+                Some(DataType::Date)
+            }
+            (DataType::Date, _) => Some(DataType::TIMESTAMP),
+            (moment, _) => Some(moment),
+        },
+        Expr::Function(function) => match function.name.to_string().to_ascii_lowercase().as_str() {
+            "now"
+            | "current_timestamp"
+            | "transaction_timestamp"
+            | "statement_timestamp"
+            | "clock_timestamp" => Some(DataType::TIMESTAMP_TZ),
+            "localtimestamp" => Some(DataType::TIMESTAMP),
+            "current_date" => Some(DataType::Date),
+            "date_trunc" => match moment_of(arguments_of(function)?.get(1)?)? {
+                DataType::Date => Some(DataType::TIMESTAMP_TZ),
+                moment => Some(moment),
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Names the column of a function after its alias.

@@ -474,7 +474,8 @@ fn filters_what_is_hidden(plan: &LogicalPlan, is_hidden: bool) -> bool {
         LogicalPlan::SubqueryAlias(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) => true,
         LogicalPlan::Join(join) => match join.join_type {
             JoinType::Inner => false,
-            JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => at == 1,
+            JoinType::Left => at == 1,
+            // Those of INTERSECT and EXCEPT have their columns below DISTINCT.
             _ => true,
         },
         _ => false,
