@@ -26,7 +26,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use rukh_keys::{DAY_MICROS, civil_from_days, days_from_civil, is_infinite_timestamp};
+use rukh_keys::{DAY_MICROS, civil_from_days, days_in_month, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, arrow_of, interval_of, out_of_range};
 use crate::functions::times::time_difference::no_difference;
@@ -241,7 +241,8 @@ fn age(later: i64, earlier: i64) -> Option<Interval> {
     }
     if days < 0 {
         // A month ago, as long as the month of the earlier time.
-        (days, months) = (days + days_of_month(year, month), months - 1);
+        let length = u32::try_from(month).map_or(0, |month| days_in_month(year, month));
+        (days, months) = (days + i64::from(length), months - 1);
     }
     let sign = if backwards { -1 } else { 1 };
     Some(Interval {
@@ -251,20 +252,6 @@ fn age(later: i64, earlier: i64) -> Option<Interval> {
     })
 }
 
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "years are those of timestamps, and a sign says which way days and months are carried"
-)]
-fn days_of_month(year: i64, month: i64) -> i64 {
-    let next = if month == 12 {
-        (year + 1, 1)
-    } else {
-        (year, month + 1)
-    };
-    // Months are 1 to 12.
-    days_from_civil(next.0, next.1 as u32, 1) - days_from_civil(year, month as u32, 1)
-}
-
 fn arrow(interval: Option<Interval>) -> DataFusionResult<IntervalMonthDayNano> {
     arrow_of(interval.ok_or_else(out_of_range)?)
 }
@@ -272,6 +259,7 @@ fn arrow(interval: Option<Interval>) -> DataFusionResult<IntervalMonthDayNano> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rukh_keys::days_from_civil;
 
     #[expect(clippy::arithmetic_side_effects, reason = "moments of the cases below")]
     fn micros(year: i64, month: u32, day: u32, hours: i64) -> i64 {

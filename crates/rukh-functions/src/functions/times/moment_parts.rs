@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DATE_MIN, DAY_MICROS, DataType, civil_from_days, days_from_civil};
+use rukh_keys::{DATE_MIN, DAY_MICROS, DataType, Datum, ValueError, Zone, civil_from_days, days_from_civil};
 
 use crate::functions::common::undefined::undefined_function;
 use crate::types::arrow_type;
@@ -64,19 +64,22 @@ impl ScalarUDFImpl for Made {
     }
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
-        let fits = types.len() == self.integers().saturating_add(1)
-            && types[..self.integers()]
-                .iter()
-                .all(|ty| ty.is_integer() || ty.is_null())
-            && types.last().is_some_and(|ty| ty.is_numeric() || ty.is_null());
-        match fits {
-            true => {
-                let mut coerced = vec![ArrowType::Int32; self.integers()];
+        let (wholes, others) = types.split_at_checked(self.integers()).unwrap_or((&[], types));
+        let are_whole = !wholes.is_empty() && wholes.iter().all(|ty| ty.is_integer() || ty.is_null());
+        let mut coerced = vec![ArrowType::Int32; self.integers()];
+        let is = |ty: &ArrowType, test: fn(&ArrowType) -> bool| test(ty) || ty.is_null();
+        match (self.kind, others) {
+            (_, [seconds]) if are_whole && is(seconds, ArrowType::is_numeric) => {
                 coerced.push(ArrowType::Float64);
-                Ok(coerced)
             }
-            false => Err(undefined_function(self.name(), types)),
+            (Kind::TimestampTz, [seconds, zone])
+                if are_whole && is(seconds, ArrowType::is_numeric) && is(zone, ArrowType::is_string) =>
+            {
+                coerced.extend([ArrowType::Float64, ArrowType::Utf8]);
+            }
+            _ => return Err(undefined_function(self.name(), types)),
         }
+        Ok(coerced)
     }
 
     fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
@@ -102,7 +105,14 @@ impl ScalarUDFImpl for Made {
         let rows = arrays.first().map_or(0, |array| array.len());
         let made = (0..rows).map(|row| match arrays.iter().any(|array| array.is_null(row)) {
             true => Ok(None),
-            false => self.made(&arrays, row).map(Some),
+            false => {
+                let made = self.made(&arrays, row);
+                let zone = arrays.get(self.integers().saturating_add(1));
+                match zone.map(|zone| zone_of(zone.as_string::<i32>().value(row))) {
+                    Some(zone) => made.and_then(|clock| instant(zone?, clock)).map(Some),
+                    None => made.map(Some),
+                }
+            }
         });
         let made = made.collect::<Result<Vec<Option<i64>>, SqlError>>();
         let made = made.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -141,14 +151,48 @@ impl Made {
                 let micros = days
                     .checked_mul(DAY_MICROS)
                     .and_then(|micros| micros.checked_add(time));
-                let checked = micros.map(rukh_keys::Datum::Timestamp);
+                let checked = micros.map(Datum::Timestamp);
                 match checked.and_then(|datum| DataType::TIMESTAMP.check(datum).ok()) {
-                    Some(rukh_keys::Datum::Timestamp(micros)) => Ok(micros),
+                    Some(Datum::Timestamp(micros)) => Ok(micros),
                     _ => Err(SqlError::statement("22008", "timestamp out of range")),
                 }
             }
             _ => Err(SqlError::internal("parts of a moment are missing")),
         }
+    }
+}
+
+/// Returns the zone of a name, or of an offset, which is east of UTC by its sign.
+fn zone_of(text: &str) -> Result<Zone, SqlError> {
+    const HOURS: i64 = 3_600_000_000;
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric time zone: \"{text}\"");
+        let hint = "Numeric time zones must have \"-\" or \"+\" as first character.";
+        return Err(SqlError::statement("22023", message).with_hint(hint));
+    }
+    match Zone::named(text) {
+        Some(Zone::Fixed(west)) if text.starts_with(['+', '-']) => {
+            match west.unsigned_abs().cast_signed() / HOURS {
+                ..16 => Ok(Zone::Fixed(west.saturating_neg())),
+                _ => {
+                    let message = format!("numeric time zone \"{text}\" out of range");
+                    Err(SqlError::statement("22023", message))
+                }
+            }
+        }
+        Some(zone) => Ok(zone),
+        None => Err(ValueError::UnknownZone {
+            name: text.to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// Returns when the clocks of a zone show a time.
+fn instant(zone: Zone, clock: i64) -> Result<i64, SqlError> {
+    match DataType::TIMESTAMP_TZ.check(Datum::Timestamp(zone.instant(clock))) {
+        Ok(Datum::Timestamp(instant)) => Ok(instant),
+        _ => Err(SqlError::statement("22008", "timestamp out of range")),
     }
 }
 
