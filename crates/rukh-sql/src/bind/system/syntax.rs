@@ -210,7 +210,10 @@ fn keep_name(item: &mut SelectItem) {
         return;
     };
     let spelled_out = match expr {
-        Expr::Cast { data_type, .. } => matches!(data_type, DataType::Custom(..) | DataType::Regclass),
+        Expr::Cast { data_type, .. } => matches!(
+            data_type,
+            DataType::Custom(..) | DataType::Regclass | DataType::Array(_)
+        ),
         Expr::Collate { .. } | Expr::Subquery(_) | Expr::CompoundFieldAccess { .. } | Expr::Exists { .. } => {
             true
         }
@@ -696,6 +699,10 @@ mod tests {
         check(
             "SELECT c.oid::pg_catalog.regclass",
             "SELECT regclassout(c.oid) AS \"oid\"",
+        );
+        check(
+            "SELECT '{}'::int[], a::text[] FROM t",
+            "SELECT ARRAY[]::INT[] AS \"int4\", a::TEXT[] AS \"a\" FROM t",
         );
         check(
             "SELECT 1 WHERE 'a' < o::regtype::text",
