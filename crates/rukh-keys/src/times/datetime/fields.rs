@@ -30,6 +30,8 @@ pub(super) struct Fields {
     is_summer: bool,
     is_afternoon: Option<bool>,
     is_before_christ: Option<bool>,
+    /// A day of the week was named.
+    weekday: Option<()>,
     /// A moment that one word names.
     moment: Option<Moment>,
     has_month_name: bool,
@@ -159,6 +161,15 @@ impl Fields {
             || (self.year.is_some() && self.month.is_some() && self.day.is_some())
     }
 
+    /// Whether any part of a date was said.
+    fn has_part_of_date(&self) -> bool {
+        self.has_date() || self.year.is_some() || self.month.is_some() || self.day.is_some()
+    }
+
+    fn has_part_of_time(&self) -> bool {
+        self.hour.is_some() || self.minute.is_some() || self.second.is_some()
+    }
+
     fn has_time(&self) -> bool {
         self.hour.is_some() && self.minute.is_some() && self.second.is_some()
     }
@@ -176,7 +187,7 @@ impl Fields {
                 self.julian_day(days)?;
                 self.time(0, 0, 0, 0)
             }
-            Some(Unit::Time) => self.zoned_digits_or_zone(text),
+            Some(Unit::Time) => self.zoned_digits(text),
             Some(_) => Err(Failure::Syntax),
             None if self.has_date() || (self.month.is_some() && self.day.is_some()) => {
                 self.zoned_digits_or_zone(text)
@@ -187,10 +198,14 @@ impl Fields {
 
     /// Reads `103015-08`, a time and a zone, or `america/new_york`, a zone.
     fn zoned_digits_or_zone(&mut self, text: &str) -> Result<(), Failure> {
-        if !text.starts_with(|c: char| c.is_ascii_digit()) {
-            let zone = Zone::named(text).ok_or_else(|| Failure::Zone(text.to_owned()))?;
-            return set(&mut self.zone, zone);
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            return self.zoned_digits(text);
         }
+        let zone = Zone::named(text).ok_or_else(|| Failure::Zone(text.to_owned()))?;
+        set(&mut self.zone, zone)
+    }
+
+    fn zoned_digits(&mut self, text: &str) -> Result<(), Failure> {
         let (digits, zone) = text.split_once('-').ok_or(Failure::Syntax)?;
         if self.has_time() {
             return Err(Failure::Syntax);
@@ -204,9 +219,11 @@ impl Fields {
             return self.labelled(text);
         }
         match text.find('.') {
-            Some(_) if !self.has_date() => self.date(text),
+            Some(_) if !self.has_part_of_date() => self.date(text),
             Some(point) if point > 2 => self.digits(text),
-            None if text.len() >= 6 && (!self.has_date() || !self.has_time()) => self.digits(text),
+            None if text.len() >= 6 && !(self.has_part_of_date() && self.has_part_of_time()) => {
+                self.digits(text)
+            }
             _ => self.part_of_date(text),
         }
     }
@@ -246,6 +263,7 @@ impl Fields {
                     micros % 1_000_000,
                 )
             }
+            Unit::Other => Err(Failure::Syntax),
             Unit::Time => {
                 let had_date = std::mem::replace(&mut self.is_time, true);
                 let read = self.digits(text);
@@ -272,9 +290,8 @@ impl Fields {
 
     /// Reads parts of a date with signs between them.
     fn date(&mut self, text: &str) -> Result<(), Failure> {
-        let has_more = self.hour.is_some()
-            || self.minute.is_some()
-            || self.second.is_some()
+        let has_more = self.has_part_of_time()
+            || self.weekday.is_some()
             || self.is_afternoon.is_some()
             || self.is_before_christ.is_some();
         if has_more {
@@ -308,8 +325,11 @@ impl Fields {
             return self.digits(text);
         }
         let (value, rest) = leading(text)?;
-        if !rest.is_empty() {
-            return Err(Failure::Syntax);
+        match rest {
+            "" => {}
+            _ if rest.starts_with('.') && text.len() - rest.len() > 2 => return self.digits(text),
+            // It is one of a second, whatever stands before it.
+            _ => self.micros = fraction(rest)?,
         }
         let length = text.len();
         let has = (self.year.is_some(), self.month.is_some(), self.day.is_some());
@@ -361,7 +381,7 @@ impl Fields {
             number(&digits[..2])?,
             number(&digits[2..4])?,
             second,
-            micros.unwrap_or(0),
+            micros.unwrap_or(self.micros),
         )
     }
 
@@ -369,7 +389,7 @@ impl Fields {
     fn other_token(&mut self, token: &Token<'_>, next: Option<&Token<'_>>) -> Result<(), Failure> {
         match token.kind {
             Kind::Time => {
-                if !matches!(self.unit.take(), None | Some(Unit::Time)) {
+                if !self.is_time && !matches!(self.unit.take(), None | Some(Unit::Time)) {
                     return Err(Failure::Syntax);
                 }
                 self.clock(token.text)
@@ -392,7 +412,9 @@ impl Fields {
             return set(&mut self.zone, zone);
         };
         match word {
-            Word::Ignored | Word::Weekday => Ok(()),
+            Word::Ignored => Ok(()),
+            Word::Month(_) | Word::Weekday if self.is_time => Err(Failure::Syntax),
+            Word::Weekday => set(&mut self.weekday, ()),
             Word::Month(month) => {
                 if !self.has_month_name
                     && self.day.is_none()
@@ -436,8 +458,6 @@ impl Fields {
             Word::Moment(Moment::Now) => set(&mut self.moment, Moment::Now),
             Word::Moment(moment) if !self.is_time => set(&mut self.moment, moment),
             Word::Day(_) | Word::Moment(_) => Err(Failure::Syntax),
-            // PostgreSQL passes over them, too.
-            Word::Part => Ok(()),
         }
     }
 
@@ -501,8 +521,13 @@ impl Fields {
         if time > DAY_MICROS || self.minute.unwrap_or(0) > 59 || self.second.unwrap_or(0) > 60 {
             return Err(Failure::Field);
         }
-        // What the clocks of a place show says nothing without a date.
-        let is_complete = self.has_time() && (date.is_some() || !matches!(self.zone, Some(Zone::Named(_))));
+        // What the clocks of a place show says nothing without a date; a time without a zone is one of the session's.
+        let needs_date = match self.zone {
+            Some(zone) => matches!(zone, Zone::Named(_)),
+            None => self.year.is_some() || self.month.is_some() || self.day.is_some(),
+        };
+        let has_zone = self.zone.is_some() || !self.is_summer;
+        let is_complete = self.has_time() && has_zone && (date.is_some() || !needs_date);
         match is_complete && self.moment.is_none() {
             true => Ok(time),
             false => Err(Failure::Syntax),
@@ -512,7 +537,11 @@ impl Fields {
     /// Returns the days from 1970-01-01 to the date, if there is one.
     fn day_of_calendar(&self) -> Result<Option<i64>, Failure> {
         if let Some(days) = self.julian {
-            return Ok(Some(days - JULIAN_1970));
+            let is_alone = self.year.is_none() && self.month.is_none() && self.day.is_none();
+            return match is_alone && self.day_of_year.is_none() {
+                true => Ok(Some(days - JULIAN_1970)),
+                false => Err(Failure::Syntax),
+            };
         }
         let year = match (self.year, self.is_before_christ) {
             (Some(year), Some(true)) if year > 0 => Some(1 - year),
@@ -527,7 +556,10 @@ impl Fields {
             (None, _) => None,
         };
         if let (Some(year), Some(day)) = (year, self.day_of_year) {
-            return Ok(Some(days_from_civil(year, 1, 1) + day - 1));
+            return match (self.month, self.day) {
+                (None, None) => Ok(Some(days_from_civil(year, 1, 1) + day - 1)),
+                _ => Err(Failure::Syntax),
+            };
         }
         let is_of = |part: Option<i64>, most| part.is_none_or(|part| (1..=most).contains(&part));
         if !is_of(self.month, 12) || !is_of(self.day, 31) {
@@ -594,7 +626,6 @@ fn word_or_number(part: &str) -> Result<Option<Word>, Failure> {
     }
     match word(part) {
         Some(month @ Word::Month(_)) => Ok(Some(month)),
-        Some(Word::Ignored) => Ok(None),
         _ => Err(Failure::Syntax),
     }
 }

@@ -23,8 +23,6 @@ pub(super) enum Word {
     /// `dst`, an hour more than the zone before it.
     Summer,
     Moment(Moment),
-    /// The word has a meaning only in `EXTRACT`.
-    Part,
 }
 
 /// What a word before a number says that it is.
@@ -39,6 +37,8 @@ pub(super) enum Unit {
     Julian,
     /// `t` before a time.
     Time,
+    /// A field that a text does not say, such as `dow`.
+    Other,
 }
 
 /// Returns what a word in lower case means.
@@ -79,7 +79,7 @@ pub(super) fn word(text: &str) -> Option<Word> {
         "now" => Word::Moment(Moment::Now),
         "epoch" => Word::Moment(Moment::Epoch),
         "infinity" => Word::Moment(Moment::Infinity),
-        "dow" | "doy" | "isodow" | "isoyear" => Word::Part,
+        "dow" | "doy" | "isodow" | "isoyear" => Word::Unit(Unit::Other),
         _ => return None,
     })
 }

@@ -137,9 +137,9 @@ fn of_database(name: &str) -> Option<Zone> {
     NAMES.get(name).copied().map(Zone::Named)
 }
 
-/// Returns a zone that POSIX writes: a name of letters or none, and hours, minutes and seconds west of Greenwich.
+/// Returns a zone that POSIX writes: a name, or none, and hours, minutes and seconds west of Greenwich.
 fn of_posix(name: &str) -> Option<Zone> {
-    let west = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let west = name.trim_start_matches(|c: char| !c.is_ascii_digit() && !matches!(c, '+' | '-' | ','));
     if west.len() == name.len() && !west.starts_with(['+', '-']) {
         return None;
     }
