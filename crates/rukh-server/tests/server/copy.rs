@@ -325,11 +325,15 @@ fn bytes_are_those_of_postgres() {
     let mut raw = Raw::connect(server.address());
     let mut other = Raw::connect_unix(&peer.socket());
     let query = "SELECT * FROM (VALUES
-        (1, 'a', true, 1.50::numeric(10,2), DATE '2024-02-29', TIMESTAMP '1999-12-31 23:59:59.5', 1.25::double precision),
-        (2, E'tab\\there, \"quoted\" and\\nline', false, -0.01::numeric(10,2), DATE '1970-01-01', TIMESTAMP '2000-01-01 00:00:00', -1e100::double precision),
-        (3, '\\.', NULL, NULL, NULL, NULL, NULL),
-        (4, '', true, 0::numeric(10,2), DATE '0001-01-01', TIMESTAMP '2262-01-01 00:00:00', 0)) v (id, a, b, c, d, e, f) ORDER BY id";
-    raw.simple("CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b BOOLEAN, c DECIMAL(10,2), d DATE, e TIMESTAMP, f DOUBLE PRECISION)");
+        (1, 'a', true, 1.50::numeric(10,2), DATE '2024-02-29', TIMESTAMP '1999-12-31 23:59:59.5', 1.25::double precision,
+            '{1,NULL,3}'::int[], '{infinity,2020-01-01}'::date[], '{a,NULL,\"b c\"}'::text[], INTERVAL '1 mon -2 days 03:00', '{\"a\": [1, null]}'::jsonb),
+        (2, E'tab\\there, \"quoted\" and\\nline', false, -0.01::numeric(10,2), DATE 'infinity', TIMESTAMP '-infinity', -1e100::double precision,
+            '{}', '{}', '{}', '0', '{}'),
+        (3, '\\.', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+        (4, '', true, 0::numeric(10,2), DATE '0044-03-15 BC', TIMESTAMP '2262-01-01 00:00:00', 0, NULL, NULL, NULL, NULL, NULL))
+        v (id, a, b, c, d, e, f, g, h, i, j, k) ORDER BY id";
+    raw.simple("CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b BOOLEAN, c DECIMAL(10,2), d DATE, e TIMESTAMP, f DOUBLE PRECISION,
+        g INT[], h DATE[], i TEXT[], j INTERVAL, k JSONB)");
     let formats = [
         "(FORMAT text)",
         "(FORMAT text, DELIMITER '|', NULL '')",

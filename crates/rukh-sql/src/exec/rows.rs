@@ -179,6 +179,26 @@ impl Rows {
         &self.columns
     }
 
+    /// Returns names and types as the binary format of COPY has them: arrays have their own types, not that of texts.
+    ///
+    /// # Errors
+    /// 0A000 if there are arrays of several dimensions.
+    pub(crate) fn binary_columns(&self) -> Result<Vec<ColumnInfo>, SqlError> {
+        let mut columns = self.columns.to_vec();
+        for (place, ty) in &self.arrays {
+            columns[*place].ty = *ty;
+        }
+        let is_text = |column: &ColumnInfo| column.ty == DataType::Varchar(None);
+        let mut fields = self.schema.fields().iter().zip(&columns);
+        match fields.find(|(field, column)| field.data_type().is_list() && is_text(column)) {
+            None => Ok(columns),
+            Some((field, _)) => {
+                let message = format!("array \"{}\" cannot be copied in binary", field.name());
+                Err(SqlError::unsupported(message))
+            }
+        }
+    }
+
     /// Returns the next rows as a batch, or `None` at the end.
     ///
     /// Rows already taken by [`Rows::next_row`] in part of a batch come first.

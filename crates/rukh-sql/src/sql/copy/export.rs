@@ -165,7 +165,10 @@ fn write_lines(
     task: &Task,
     mut write: impl FnMut(&[u8]) -> Result<(), SqlError>,
 ) -> Result<u64, SqlError> {
-    let columns = rows.columns().to_vec();
+    let columns = match options.format {
+        CopyFormat::Binary => rows.binary_columns()?,
+        _ => rows.columns().to_vec(),
+    };
     let lines = Lines::new(options, &columns)?;
     let mut count = 0;
     let mut line = lines.head();
