@@ -171,7 +171,7 @@ impl From<ValueError> for SqlError {
             ValueError::Json(JsonError::Invalid { detail }) => made.with_detail(detail),
             ValueError::Json(JsonError::Nul) => made.with_detail("\\u0000 cannot be converted to text."),
             ValueError::DateOrder { .. } => {
-                made.with_hint("Perhaps you need a different \"datestyle\" setting.")
+                made.with_hint("The month is read first: DateStyle is \"ISO, MDY\".")
             }
             ValueError::WideForKey { .. } => made.with_hint("VARCHAR(n) holds n characters in keys, too."),
             ValueError::NotFinite { value: "NaN", .. } => {

@@ -225,7 +225,11 @@ impl ScalarUDFImpl for DatePart {
         }
         match name.and_then(Made::of) {
             Some(made) => Ok(Arc::new(Field::new(self.name(), made.ty(), true))),
-            None => self.usual.return_field_from_args(arguments),
+            // A field of an infinity is NULL.
+            None => {
+                let field = self.usual.return_field_from_args(arguments)?;
+                Ok(Arc::new(field.as_ref().clone().with_nullable(true)))
+            }
         }
     }
 
