@@ -80,6 +80,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         .chain(json::access::functions())
         .chain(json::expand::functions())
         .chain(json::make::functions())
+        .chain(json::path::functions())
         .chain([json::order::function()])
         .chain(texts::letter_case::functions())
         .collect()

@@ -217,7 +217,8 @@ impl Number {
         (weight, group.parse().unwrap_or(0))
     }
 
-    fn to_double(&self) -> f64 {
+    /// Returns the nearest DOUBLE.
+    pub fn to_double(&self) -> f64 {
         format!("{}e{}", self.unscaled, -self.scale)
             .parse()
             .unwrap_or(f64::NAN)
@@ -540,6 +541,25 @@ impl Number {
     /// Returns a product, with all its digits.
     pub fn times(&self, other: &Number) -> Number {
         Number::new(&self.unscaled * &other.unscaled, self.scale + other.scale)
+    }
+
+    /// Returns a sum, with all its digits.
+    pub fn plus(&self, other: &Number) -> Number {
+        self.minus(&other.negated())
+    }
+
+    /// Returns the number of the other sign.
+    pub fn negated(&self) -> Number {
+        Number::new(-&self.unscaled, self.scale)
+    }
+
+    /// Returns the greatest whole number that is not greater.
+    pub fn floor(&self) -> Number {
+        let whole = self.truncated(0);
+        match self.is_negative() && whole.partial_cmp(self) != Some(Ordering::Equal) {
+            true => whole.minus(&Number::new(BigInt::from(1), 0)),
+            false => whole,
+        }
     }
 
     /// Returns a difference, with all its digits.

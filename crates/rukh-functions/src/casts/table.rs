@@ -55,6 +55,8 @@ pub enum Kind {
     Json,
     /// JSONB.
     Jsonb,
+    /// `jsonpath`: the type of parameters only. Values are texts.
+    JsonPath,
     /// UUID.
     Uuid,
     /// TEXT, and VARCHAR without a length.
@@ -71,7 +73,7 @@ pub enum Kind {
     Array(&'static Kind),
 }
 
-/// All kinds but arrays and enums.
+/// All kinds of values but arrays and enums.
 static SCALARS: [Kind; 19] = [
     Kind::Boolean,
     Kind::SmallInt,
@@ -180,6 +182,7 @@ impl Kind {
             Kind::Interval => "interval",
             Kind::Json => "json",
             Kind::Jsonb => "jsonb",
+            Kind::JsonPath => "jsonpath",
             Kind::Uuid => "uuid",
             Kind::Text => "text",
             Kind::Varchar => "varchar",
@@ -217,6 +220,7 @@ impl fmt::Display for Kind {
             Kind::Interval => "interval",
             Kind::Json => "json",
             Kind::Jsonb => "jsonb",
+            Kind::JsonPath => "jsonpath",
             Kind::Uuid => "uuid",
             Kind::Text => "text",
             Kind::Varchar => "character varying",
@@ -237,6 +241,7 @@ pub fn context(from: Kind, to: Kind) -> Option<Context> {
     };
     Some(match (from, to) {
         (from, to) if from == to || from.is_text() && to.is_text() => Implicit,
+        (from, Kind::JsonPath) if from.is_text() => Implicit,
         (_, to) if to.is_text() => Assignment,
         (from, _) if from.is_text() => Explicit,
         (Array(from), Array(to)) => return context(*from, *to),

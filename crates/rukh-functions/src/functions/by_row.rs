@@ -1,5 +1,6 @@
 //! Functions that are computed row by row: a name, and what it makes of the values of a row. Their signatures are those of the
-//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable`.
+//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable` and
+//! `jsonb_set_lax`.
 //!
 //! | functions                                         | what                                                     |
 //! |---------------------------------------------------|----------------------------------------------------------|
@@ -29,7 +30,7 @@ use datafusion::logical_expr::{
 };
 use rukh_error::SqlError;
 
-use crate::forms::intervals::interval_of;
+use crate::forms::intervals::{arrow_of, interval_of};
 use crate::functions::common::row_values::{Compute, bytes, float, int4, integer, number};
 use crate::functions::times::moment_parts::days_of;
 use crate::functions::{
@@ -41,7 +42,8 @@ use crate::signatures::overloaded::column_type;
 use crate::signatures::table::{self, Overload};
 use crate::types::arrow_type;
 use rukh_keys::{
-    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DataType, NUMERIC_HALF, is_infinite_timestamp,
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DataType, Interval, NUMERIC_HALF,
+    is_infinite_timestamp,
 };
 
 /// The operators `<<` and `>>` of SMALLINT, whose bits beyond 16 are lost.
@@ -50,7 +52,7 @@ pub const SHIFTS: [&str; 2] = ["int2shl", "int2shr"];
 /// `~ x`, a function of no name of PostgreSQL's.
 pub const BITWISE_NOT: &str = "bitwise_not";
 
-const FUNCTIONS: [(&str, Compute); 18] = [
+const FUNCTIONS: [(&str, Compute); 19] = [
     ("timezone_of_interval", moved),
     (BITWISE_NOT, |values| match values.first() {
         Some(ScalarValue::Int16(Some(value))) => Ok(ScalarValue::Int16(Some(!value))),
@@ -74,6 +76,7 @@ const FUNCTIONS: [(&str, Compute); 18] = [
             )),
         }
     }),
+    ("make_interval", make_interval),
     (SHIFTS[0], |values| shifted(values, i32::wrapping_shl)),
     (SHIFTS[1], |values| shifted(values, i32::wrapping_shr)),
     ("to_hex", |values| {
@@ -134,10 +137,11 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         .chain(&byte_strings::FUNCTIONS)
         .chain(&quoting::FUNCTIONS)
         .chain(&json::ask::FUNCTIONS)
-        .chain(&json::change::FUNCTIONS);
+        .chain(&json::change::FUNCTIONS)
+        .chain(&json::objects::FUNCTIONS);
     let strict = all.map(|function| (function, true));
     strict
-        .chain([(&quoting::OF_NULLS, false)])
+        .chain([(&quoting::OF_NULLS, false), (&json::change::SET_LAX, false)])
         .map(|((name, compute), is_strict)| {
             let signature = Signature::user_defined(Volatility::Immutable);
             Arc::new(ScalarUDF::from(ByRow {
@@ -290,6 +294,31 @@ fn moved(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
     };
     let moved = moved.ok_or_else(|| SqlError::statement("22008", "timestamp out of range"))?;
     Ok(ScalarValue::TimestampMicrosecond(Some(moved), of))
+}
+
+/// Adds up years, months, weeks, days, hours, minutes and seconds.
+fn make_interval(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    const MICROS: i64 = 1_000_000;
+    let outside = || SqlError::statement("22008", "interval out of range");
+    let part = |at: usize| integer(values, at);
+    let sum = |more: i64, one: i64, by: i64| more.checked_mul(by).and_then(|whole| whole.checked_add(one));
+    let of_32_bits = |sum: Option<i64>| sum.and_then(|sum| i32::try_from(sum).ok()).ok_or_else(outside);
+    let months = of_32_bits(sum(part(0)?, part(1)?, 12))?;
+    let days = of_32_bits(sum(part(2)?, part(3)?, 7))?;
+    let seconds = (float(values, 6)? * MICROS as f64).round_ties_even();
+    // The greatest DOUBLE that 64 bits hold is less than 2^63.
+    let is_whole = seconds >= i64::MIN as f64 && seconds < i64::MAX as f64;
+    let clock = sum(part(4)?, part(5)?, 60)
+        .and_then(|minutes| minutes.checked_mul(60 * MICROS))
+        .filter(|_| is_whole)
+        .and_then(|micros| micros.checked_add(seconds as i64));
+    let interval = Interval {
+        months,
+        days,
+        micros: clock.ok_or_else(outside)?,
+    };
+    let interval = arrow_of(interval).map_err(|_| outside())?;
+    Ok(ScalarValue::IntervalMonthDayNano(Some(interval)))
 }
 
 /// Returns the digits after the point, NULL for NaN.

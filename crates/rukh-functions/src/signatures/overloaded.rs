@@ -444,7 +444,7 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::Json => DataType::Json,
         Kind::Jsonb => DataType::Jsonb,
         Kind::Bytes => DataType::Varbinary(None),
-        Kind::Text | Kind::Varchar | Kind::Char => DataType::Varchar(None),
+        Kind::Text | Kind::Varchar | Kind::Char | Kind::JsonPath => DataType::Varchar(None),
         Kind::Enum(of) => DataType::Enum(of),
         Kind::Array(_) => return None,
     })

@@ -48,7 +48,9 @@ fn category(kind: Kind) -> Category {
         Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Array(_) => Category::Array,
-        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb | Kind::Enum(_) => Category::Other(kind),
+        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb | Kind::JsonPath | Kind::Enum(_) => {
+            Category::Other(kind)
+        }
     }
 }
 

@@ -135,7 +135,16 @@ jsonb_exists_any jsonb_exists_all: (jsonb text[]) bool
 jsonb_concat: (jsonb jsonb) jsonb
 jsonb_delete: (jsonb text) jsonb, (jsonb int4) jsonb, (jsonb text[]) jsonb
 jsonb_delete_path: (jsonb text[]) jsonb
-jsonb_set jsonb_insert: (jsonb text[] jsonb) jsonb, (jsonb text[] jsonb bool) jsonb
+jsonb_path_exists jsonb_path_exists_tz jsonb_path_match jsonb_path_match_tz: (jsonb jsonpath jsonb bool) bool
+jsonb_path_query_array jsonb_path_query_array_tz jsonb_path_query_first jsonb_path_query_first_tz: (jsonb jsonpath jsonb bool) jsonb
+textregexeq textregexne texticregexeq texticregexne: (text text) bool
+jsonb_set_lax: (jsonb text[] jsonb bool text) jsonb
+json_array_text: (json) text, (jsonb) text
+json_object: (text[]) json, (text[] text[]) json
+jsonb_object: (text[]) jsonb, (text[] text[]) jsonb
+make_interval: (int4 int4 int4 int4 int4 int4 float8) interval
+jsonb_path_exists_opr jsonb_path_match_opr: (jsonb jsonpath) bool
+jsonb_set jsonb_insert: (jsonb text[] jsonb bool) jsonb
 
 text: (bool) text, (bpchar) text
 bool: (int4) bool, (jsonb) bool
@@ -203,6 +212,7 @@ const OPERATORS: &str = "
 #>>: (json text[]) text, (jsonb text[]) text
 ?: (jsonb text) bool
 ?| ?&: (jsonb text[]) bool
+@? @@: (jsonb jsonpath) bool
 -: (jsonb text) jsonb, (jsonb int4) jsonb, (jsonb text[]) jsonb
 #-: (jsonb text[]) jsonb
 ^: (float8 float8) float8, (numeric numeric) numeric
@@ -378,6 +388,7 @@ fn parameter(name: &str) -> Option<Parameter> {
 fn kind(name: &str) -> Option<Kind> {
     match name.strip_suffix("[]") {
         Some(element) => kind(element).map(Kind::array),
+        None if name == "jsonpath" => Some(Kind::JsonPath),
         None => Kind::scalars()
             .iter()
             .copied()

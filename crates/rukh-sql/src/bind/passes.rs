@@ -22,7 +22,8 @@ use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast::{self, Query};
 
 use crate::bind::names::{
-    grouped_keys, joined, named_windows, outer_names, past, sample, set_literals, short_aliases, stars, views,
+    grouped_keys, joined, named_windows, outer_names, past, populated, sample, set_literals, short_aliases,
+    stars, views,
 };
 use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::bind::plans::subqueries::single_values;
@@ -61,6 +62,7 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         "views",
         WithCatalog(|query, catalog| views::expand(query, catalog).map(drop)),
     ),
+    ("populated", WithCatalog(populated::expand)),
     ("values_types", Spelling(values_types::alike)),
     ("computed_values", Spelling(computed_values::spell_out)),
     ("condition_literals", Spelling(condition_literals::read)),

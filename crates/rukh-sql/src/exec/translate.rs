@@ -155,6 +155,11 @@ impl<'t> Translator<'t> {
             Expr::Between(between) => self.between(between),
             Expr::InList(list) => self.in_list(list),
             Expr::Like(like) => self.like(like),
+            Expr::ScalarFunction(call)
+                if let ("textregexeq", [text, pattern]) = (call.name(), call.args.as_slice()) =>
+            {
+                self.regex(text, pattern, expr)
+            }
             Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
             Expr::ScalarFunction(call) => self.contains(call),
             // Not IS TRUE: `NOT flag` is NULL where the flag is.
@@ -187,7 +192,9 @@ impl<'t> Translator<'t> {
                     negated,
                 });
             }
-            Operator::RegexMatch => return self.regex(binary),
+            Operator::RegexMatch => {
+                return self.regex(&binary.left, &binary.right, &Expr::BinaryExpr(binary.clone()));
+            }
             Operator::Eq => CompareOp::Eq,
             Operator::NotEq => CompareOp::NotEq,
             Operator::Lt => CompareOp::Lt,
@@ -269,11 +276,11 @@ impl<'t> Translator<'t> {
     }
 
     /// A regular expression whose matches all begin with one of a few texts; it is checked nevertheless.
-    fn regex(&mut self, binary: &BinaryExpr) -> Option<Predicate> {
-        let Expr::Literal(pattern, _) = binary.right.as_ref() else {
+    fn regex(&mut self, text: &Expr, pattern: &Expr, whole: &Expr) -> Option<Predicate> {
+        let Expr::Literal(pattern, _) = pattern else {
             return None;
         };
-        let operand = self.operand(&binary.left)?;
+        let operand = self.operand(text)?;
         let prefixes = regex_prefixes(text_of(pattern)?)?;
         let starts = prefixes.into_iter().map(|prefix| Predicate::StartsWith {
             operand: operand.clone(),
@@ -284,7 +291,7 @@ impl<'t> Translator<'t> {
             1 => starts.remove(0),
             _ => Predicate::Or(starts),
         };
-        let whole = self.opaque(&Expr::BinaryExpr(binary.clone()));
+        let whole = self.opaque(whole);
         Some(Predicate::And(vec![starts, whole]))
     }
 

@@ -195,7 +195,17 @@ fn views(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
 }
 
 fn sequences(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
-    let rows: Vec<_> = catalog.sequences().collect();
+    // Those of identity columns are a part of their tables.
+    let is_of_identity = |sequence: &Sequence| {
+        let column = sequence
+            .owner
+            .and_then(|(table, column)| catalog.table(table)?.column(column).cloned());
+        column.is_some_and(|column| column.values.identity.is_some())
+    };
+    let rows: Vec<_> = catalog
+        .sequences()
+        .filter(|sequence| !is_of_identity(sequence))
+        .collect();
     let number = |value: fn(&Sequence) -> i64| {
         let values: Vec<_> = rows
             .iter()
@@ -267,6 +277,21 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
     let types = || rows.iter().map(|(.., column)| &column.ty);
     let columns = || rows.iter().map(|(.., column)| column);
     let no_text = || nothing(rows.len());
+    // The numbers of identity columns.
+    let numbering: Vec<Option<_>> = rows
+        .iter()
+        .map(|(schema, name, _, _, column)| {
+            column.values.identity?;
+            let table = catalog.table_named(schema, name).ok()?;
+            let owner = Some((table.id, column.id));
+            catalog.sequences().find(|sequence| sequence.owner == owner)
+        })
+        .collect();
+    let numbered = |value: fn(&Sequence) -> i64| {
+        let values = numbering.iter();
+        let values = values.map(|sequence| sequence.as_ref().map(|sequence| value(sequence).to_string()));
+        texts(values.collect::<Vec<_>>().into_iter())
+    };
     let domain = |column: &Column| column.values.domain.clone();
     let generated = |column: &Column| column.values.generated.as_ref().map(|value| value.sql.clone());
     batch([
@@ -286,7 +311,10 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("ordinal_position", numbers(rows.iter().map(|(.., i, _)| i + 1))),
         (
             "column_default",
-            texts(rows.iter().map(|(.., column)| column.default.clone())),
+            texts(columns().map(|column| match column.values.identity {
+                Some(_) => None,
+                None => column.default.clone(),
+            })),
         ),
         (
             "column_comment",
@@ -373,11 +401,18 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
                 Some(generation.to_string())
             })),
         ),
-        ("identity_start", no_text()),
-        ("identity_increment", no_text()),
-        ("identity_maximum", no_text()),
-        ("identity_minimum", no_text()),
-        ("identity_cycle", same("NO", rows.len())),
+        ("identity_start", numbered(|sequence| sequence.start)),
+        ("identity_increment", numbered(|sequence| sequence.increment)),
+        ("identity_maximum", numbered(|sequence| sequence.max)),
+        ("identity_minimum", numbered(|sequence| sequence.min)),
+        (
+            "identity_cycle",
+            texts(
+                numbering
+                    .iter()
+                    .map(|sequence| yes_or_no(sequence.as_ref().is_some_and(|sequence| sequence.cycle))),
+            ),
+        ),
         (
             "is_generated",
             texts(columns().map(|column| {

@@ -435,7 +435,9 @@ impl Session {
             ShowStatement::DatabaseStats => operations::database_stats(self.engine())?,
             ShowStatement::File { file, options } => copy::describe(file, options)?,
             ShowStatement::Backups { directory } => operations::backups(directory)?,
-            ShowStatement::Setting(name) => text_batch(&[name], [vec![self.settings.value(name)?]])?,
+            ShowStatement::Setting(name) => {
+                text_batch(&[shown_name_of_setting(name)], [vec![self.settings.value(name)?]])?
+            }
             ShowStatement::All => {
                 let all = self.settings.all();
                 let column = |i: usize| all.iter().map(|row| row[i].clone()).collect::<Vec<_>>();
@@ -538,4 +540,13 @@ fn scrub_rows(report: &ScrubReport) -> Result<Rows, SqlError> {
         columns[2].push(finding.detail.clone());
     }
     Ok(Rows::ready(text_batch(&["finding", "value", "detail"], columns)?))
+}
+
+/// Returns the name of a setting as PostgreSQL shows it: three have capitals.
+fn shown_name_of_setting(name: &str) -> &str {
+    const WITH_CAPITALS: [&str; 3] = ["DateStyle", "IntervalStyle", "TimeZone"];
+    let shown = WITH_CAPITALS
+        .into_iter()
+        .find(|shown| shown.eq_ignore_ascii_case(name));
+    shown.unwrap_or(name)
 }

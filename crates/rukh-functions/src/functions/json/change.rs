@@ -20,25 +20,9 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
         ))
     }),
     ("jsonb_delete", delete),
-    ("jsonb_delete_path", |values| {
-        let (document, path) = (document(values, 0)?, texts(values, 1)?);
-        if document.is_scalar() {
-            return Err(wrong_kind("cannot delete path in scalar"));
-        }
-        change(document, &path, &Change::Delete)
-    }),
+    ("jsonb_delete_path", delete_path),
     ("jsonb_set", |values| {
-        let (document, path) = (document(values, 0)?, texts(values, 1)?);
-        if document.is_scalar() {
-            return Err(wrong_kind("cannot set path in scalar"));
-        }
-        let creates = flag(values, 3).unwrap_or(true);
-        // Nothing is created in what is empty.
-        if document.is_empty() && !creates {
-            return form(document.to_json());
-        }
-        let value = super::values::document(values, 2)?.to_json();
-        change(document, &path, &Change::Set { value, creates })
+        set(values, super::values::document(values, 2)?.to_json())
     }),
     ("jsonb_insert", |values| {
         let (document, path) = (document(values, 0)?, texts(values, 1)?);
@@ -59,6 +43,53 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
         )?)))
     }),
 ];
+
+/// `jsonb_set_lax`, which says itself what NULL is.
+pub(crate) const SET_LAX: (&str, Compute) = ("jsonb_set_lax", |values| {
+    const TREATMENTS: &str = "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"";
+    let is_null = |at: usize| values.get(at).is_none_or(ScalarValue::is_null);
+    if is_null(0) || is_null(1) || is_null(3) {
+        return Ok(ScalarValue::LargeBinary(None));
+    }
+    if is_null(4) {
+        return Err(SqlError::statement("22023", TREATMENTS));
+    }
+    if !is_null(2) {
+        return set(values, document(values, 2)?.to_json());
+    }
+    match text(values, 4)? {
+        "use_json_null" => set(values, Json::Null),
+        "delete_key" => delete_path(values),
+        "return_target" => form(document(values, 0)?.to_json()),
+        "raise_exception" => Err(SqlError::statement("22004", "JSON value must not be null")
+            .with_detail("Exception was raised because null_value_treatment is \"raise_exception\".")
+            .with_hint("To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed.")),
+        _ => Err(SqlError::statement("22023", TREATMENTS)),
+    }
+});
+
+/// `jsonb_set` of a value.
+fn set(values: &[ScalarValue], value: Json) -> Result<ScalarValue, SqlError> {
+    let (document, path) = (document(values, 0)?, texts(values, 1)?);
+    if document.is_scalar() {
+        return Err(wrong_kind("cannot set path in scalar"));
+    }
+    let creates = flag(values, 3).unwrap_or(true);
+    // Nothing is created in what is empty.
+    if document.is_empty() && !creates {
+        return form(document.to_json());
+    }
+    change(document, &path, &Change::Set { value, creates })
+}
+
+/// `#-`.
+fn delete_path(values: &[ScalarValue]) -> Result<ScalarValue, SqlError> {
+    let (document, path) = (document(values, 0)?, texts(values, 1)?);
+    if document.is_scalar() {
+        return Err(wrong_kind("cannot delete path in scalar"));
+    }
+    change(document, &path, &Change::Delete)
+}
 
 fn form(json: Json) -> Result<ScalarValue, SqlError> {
     Ok(ScalarValue::LargeBinary(Some(json.to_jsonb()?)))

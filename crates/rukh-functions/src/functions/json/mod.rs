@@ -7,6 +7,8 @@
 //! | `change` | `||`, `-`, `#-`, `jsonb_set`, `jsonb_insert`, `jsonb_strip_nulls`, by row           |
 //! | `expand` | the arrays that `jsonb_each`, `jsonb_array_elements` and their kin take apart       |
 //! | `make`   | values as documents: `to_jsonb`, `json_build_object`, …                            |
+//! | `objects` | `json_object` of texts, by row                                                     |
+//! | `path`   | `@?`, `@@`, `jsonb_path_query` and its kin                                         |
 //! | `order`  | the bytes by which documents compare                                             |
 
 pub mod access;
@@ -14,5 +16,7 @@ pub mod ask;
 pub mod change;
 pub mod expand;
 pub mod make;
+pub mod objects;
 pub mod order;
+pub mod path;
 mod values;

@@ -12,10 +12,12 @@
 //! | `regexp_replace(s, p, r [, flags])`, `(s, p, r, start [, n [, flags]])` | with `\1` … `\9` and `\&` in `r`    |
 //! | `regexp_substring(s, p)`                             | `substring(s FROM p)`: the first group, or the match   |
 //!
+//! | `textregexeq(s, p)`, `texticregexeq`, `textregexne`, `texticregexne` | `s ~ p`, `s ~* p`, `s !~ p`, `s !~* p`: those that DataFusion's operators do not mean |
+//!
 //! A point matches a newline, unless a flag says otherwise. DataFusion's does not. After a match the next one is looked for where it ended,
 //! an empty one included: `regexp_replace('hello', 'l*', 'x', 'g')` is `xhxexxox`. An empty match moves on by a character.
 //!
-//! Syntax is that of the crate `regex`, which has no back references and no look around; such patterns are refused with 2201B.
+//! What a pattern says, and which match counts, `patterns` knows.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -29,13 +31,39 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
-use regex::{Captures, Regex};
 use rukh_error::SqlError;
 
 use crate::functions::common::undefined::undefined_function;
+use crate::patterns::{Captures, Options, Pattern};
 
-/// Lets a point match a newline.
-pub const POINT_IS_ANY: &str = "(?s)";
+/// What patterns of DataFusion's operators begin with whose points match newlines. PostgreSQL has no option that is spelled so.
+pub const POINT_IS_ANY: &str = "(?s-x)";
+
+/// The functions of `~`, `~*`, `!~` and `!~*`, with whether letters match in any case, and whether it is asked for no match.
+pub const OPERATORS: [(&str, bool, bool); 4] = [
+    ("textregexeq", false, false),
+    ("texticregexeq", true, false),
+    ("textregexne", false, true),
+    ("texticregexne", true, true),
+];
+
+/// Whether DataFusion's operators find the matches of a pattern that PostgreSQL's find.
+///
+/// # Errors
+/// 2201B where it is no pattern.
+pub fn is_plain(pattern: &str) -> Result<bool, SqlError> {
+    Ok(Pattern::read(pattern, Options::default())?.is_plain())
+}
+
+/// Returns the function of an operator.
+pub fn operator(ignores_case: bool, is_negated: bool) -> Arc<ScalarUDF> {
+    let kind = Kind::Operator {
+        ignores_case,
+        is_negated,
+    };
+    let signature = Signature::user_defined(Volatility::Immutable);
+    Arc::new(ScalarUDF::from(Function { kind, signature }))
+}
 
 /// The array of arrays from which `regexp_matches` takes its rows.
 pub const MATCHES_ALL: &str = "regexp_matches_all";
@@ -55,10 +83,11 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     let all = [
         Like, Count, Instr, Substr, Match, MatchesAll, Split, SplitRows, Replace, Substring,
     ];
-    all.into_iter().map(|kind| {
+    let functions = all.into_iter().map(|kind| {
         let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::from(Function { kind, signature }))
-    })
+    });
+    functions.chain(OPERATORS.map(|(_, ignores_case, is_negated)| operator(ignores_case, is_negated)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +102,7 @@ enum Kind {
     SplitRows,
     Replace,
     Substring,
+    Operator { ignores_case: bool, is_negated: bool },
 }
 
 /// The type of an argument: a text, or a number.
@@ -95,6 +125,14 @@ impl Kind {
             Kind::SplitRows => SPLIT_ROWS,
             Kind::Replace => "regexp_replace",
             Kind::Substring => SUBSTRING,
+            Kind::Operator {
+                ignores_case,
+                is_negated,
+            } => {
+                let mut all = OPERATORS.into_iter();
+                all.find(|(_, case, negated)| (*case, *negated) == (ignores_case, is_negated))
+                    .map_or("", |(name, ..)| name)
+            }
         }
     }
 
@@ -110,7 +148,7 @@ impl Kind {
             Kind::Substr => &[Text, Text, Number, Number, Text, Number],
             Kind::Replace if fourth_is_text => &[Text, Text, Text, Text],
             Kind::Replace => &[Text, Text, Text, Number, Number, Text],
-            Kind::Substring => &[Text, Text],
+            Kind::Substring | Kind::Operator { .. } => &[Text, Text],
         };
         let least = if self == Kind::Replace { 3 } else { 2 };
         (least..=all.len())
@@ -120,7 +158,7 @@ impl Kind {
 
     fn result(self) -> ArrowType {
         match self {
-            Kind::Like => ArrowType::Boolean,
+            Kind::Like | Kind::Operator { .. } => ArrowType::Boolean,
             Kind::Count | Kind::Instr => ArrowType::Int32,
             Kind::Substr | Kind::Replace | Kind::Substring => ArrowType::Utf8,
             Kind::Match | Kind::Split | Kind::SplitRows => texts_type(),
@@ -206,12 +244,12 @@ impl ScalarUDFImpl for Function {
 struct Compiled {
     pattern: String,
     flags: String,
-    regex: Option<(Regex, bool)>,
+    regex: Option<(Pattern, bool)>,
 }
 
 impl Compiled {
     /// Returns the expression of a pattern, and whether the flags ask for all matches.
-    fn of(&mut self, pattern: &str, flags: &str) -> Result<(&Regex, bool), SqlError> {
+    fn of(&mut self, pattern: &str, flags: &str) -> Result<(&Pattern, bool), SqlError> {
         if self.regex.is_none() || self.pattern != pattern || self.flags != flags {
             self.regex = Some(compile(pattern, flags)?);
             self.pattern = pattern.to_string();
@@ -219,58 +257,25 @@ impl Compiled {
         }
         match &self.regex {
             Some((regex, is_global)) => Ok((regex, *is_global)),
-            None => Err(invalid("no expression")),
+            None => Err(SqlError::internal("no expression")),
         }
     }
-}
-
-fn invalid(why: &str) -> SqlError {
-    SqlError::statement("2201B", format!("invalid regular expression: {why}"))
 }
 
 /// Compiles a pattern (options of `parse_re_flags` of PostgreSQL), and returns whether `g` is among its flags.
-fn compile(pattern: &str, flags: &str) -> Result<(Regex, bool), SqlError> {
-    let (mut is_global, mut is_quoted) = (false, false);
-    let mut builder = regex::RegexBuilder::new(pattern);
-    builder.dot_matches_new_line(true);
-    for flag in flags.chars() {
-        match flag {
-            'g' => is_global = true,
-            'i' => drop(builder.case_insensitive(true)),
-            'c' => drop(builder.case_insensitive(false)),
-            'm' | 'n' => drop(builder.dot_matches_new_line(false).multi_line(true)),
-            'p' => drop(builder.dot_matches_new_line(false).multi_line(false)),
-            'w' => drop(builder.dot_matches_new_line(true).multi_line(true)),
-            's' => drop(builder.dot_matches_new_line(true).multi_line(false)),
-            'x' => drop(builder.ignore_whitespace(true)),
-            't' => drop(builder.ignore_whitespace(false)),
-            'q' => is_quoted = true,
-            'e' | 'b' => {}
-            other => {
-                let message = format!("invalid regular expression option: \"{other}\"");
-                return Err(SqlError::statement("22023", message));
-            }
+fn compile(pattern: &str, flags: &str) -> Result<(Pattern, bool), SqlError> {
+    let mut options = Options::default();
+    for flag in flags.chars().filter(|flag| *flag != 'g') {
+        if flag == 'b' {
+            let message = "basic regular expressions are not supported";
+            return Err(SqlError::unsupported(message));
+        }
+        if !options.set(flag) {
+            let message = format!("invalid regular expression option: \"{flag}\"");
+            return Err(SqlError::statement("22023", message));
         }
     }
-    let built = match is_quoted {
-        true => {
-            let case = flags.contains('i');
-            regex::RegexBuilder::new(&regex::escape(pattern))
-                .case_insensitive(case)
-                .build()
-        }
-        false => builder.build(),
-    };
-    let regex = built.map_err(|error| {
-        let text = error.to_string();
-        invalid(
-            text.lines()
-                .last()
-                .unwrap_or_default()
-                .trim_start_matches("error: "),
-        )
-    })?;
-    Ok((regex, is_global))
+    Ok((Pattern::read(pattern, options)?, flags.contains('g')))
 }
 
 /// A call of a function for the values of a row, none of which is NULL.
@@ -317,7 +322,10 @@ impl<'a> Call<'a> {
             Kind::Count | Kind::Replace if self.text(3).is_some() => self.text(3),
             Kind::Replace | Kind::Instr => self.text(5),
             Kind::Substr => self.text(4),
-            Kind::Count | Kind::Substring => None,
+            Kind::Operator {
+                ignores_case: true, ..
+            } => Some("i"),
+            Kind::Count | Kind::Substring | Kind::Operator { .. } => None,
         };
         let name = self.kind.name();
         let (regex, is_global) = compiled.of(pattern, flags.unwrap_or_default())?;
@@ -331,36 +339,41 @@ impl<'a> Call<'a> {
             return Err(error);
         }
         match self.kind {
-            Kind::Like => Ok(ScalarValue::Boolean(Some(regex.is_match(text)))),
+            Kind::Like => Ok(ScalarValue::Boolean(Some(regex.is_match(text)?))),
+            Kind::Operator { is_negated, .. } => {
+                Ok(ScalarValue::Boolean(Some(regex.is_match(text)? != is_negated)))
+            }
             Kind::Count => {
                 let start = self.start(text, 2)?;
-                let count = start.map_or(0, |start| matches(regex, text, start).count());
+                let mut count = 0_usize;
+                for found in start.into_iter().flat_map(|start| matches(regex, text, start)) {
+                    found?;
+                    count = count.saturating_add(1);
+                }
                 Ok(ScalarValue::Int32(Some(i32::try_from(count).unwrap_or(i32::MAX))))
             }
             Kind::Instr => self.place(regex, text),
             Kind::Substr => {
                 let found = self.nth(regex, text, 2, 3)?;
                 let group = self.counted(5, "subexpr", 0, 0)?;
-                let part = found.and_then(|found| found.get(group).map(|part| part.as_str().to_string()));
+                let part = found.and_then(|found| found.text(text, group).map(str::to_string));
                 counted_text(part, bytes, name)
             }
             Kind::Substring => {
-                let found = regex.captures(text);
-                let part = found.and_then(|found| {
-                    let group = usize::from(regex.captures_len() > 1);
-                    found.get(group).map(|part| part.as_str().to_string())
-                });
+                let group = usize::from(regex.groups() > 0);
+                let found = regex.captures_at(text, 0)?;
+                let part = found.and_then(|found| found.text(text, group).map(str::to_string));
                 counted_text(part, bytes, name)
             }
-            Kind::Match => match regex.captures(text) {
-                Some(found) => Ok(texts(groups(regex, &found))),
+            Kind::Match => match regex.captures_at(text, 0)? {
+                Some(found) => Ok(texts(groups(regex, text, &found))),
                 None => Ok(ScalarValue::try_from(&texts_type()).unwrap_or(ScalarValue::Null)),
             },
             Kind::MatchesAll => {
                 let found = matches(regex, text, 0).take(if is_global { usize::MAX } else { 1 });
                 let mut rows = Vec::new();
                 for found in found {
-                    let row = groups(regex, &found);
+                    let row = groups(regex, text, &found?);
                     let row_bytes = row.iter().flatten().map(|part| part.len());
                     spend(bytes, row_bytes.fold(16, usize::saturating_add), name)?;
                     rows.push(texts(row));
@@ -372,7 +385,7 @@ impl<'a> Call<'a> {
                 )))
             }
             Kind::Split | Kind::SplitRows => {
-                let pieces = split(regex, text);
+                let pieces = split(regex, text)?;
                 spend(
                     bytes,
                     text.len().saturating_add(pieces.len().saturating_mul(16)),
@@ -405,18 +418,20 @@ impl<'a> Call<'a> {
     /// Returns the match whose number an argument says, from a start on.
     fn nth(
         &self,
-        regex: &Regex,
-        text: &'a str,
+        regex: &Pattern,
+        text: &str,
         start: usize,
         nth: usize,
-    ) -> Result<Option<Captures<'a>>, SqlError> {
+    ) -> Result<Option<Captures>, SqlError> {
         let start = self.start(text, start)?;
         let nth = self.counted(nth, "n", 1, 1)?.saturating_sub(1);
-        Ok(start.and_then(|start| matches(regex, text, start).nth(nth)))
+        start
+            .and_then(|start| matches(regex, text, start).nth(nth))
+            .transpose()
     }
 
     /// Returns where a match or one of its groups begins or ends, in characters from 1; 0 if there is none.
-    fn place(&self, regex: &Regex, text: &'a str) -> Result<ScalarValue, SqlError> {
+    fn place(&self, regex: &Pattern, text: &str) -> Result<ScalarValue, SqlError> {
         let found = self.nth(regex, text, 2, 3)?;
         let end = self.counted(4, "endoption", 0, 0)?;
         let group = self.counted(6, "subexpr", 0, 0)?;
@@ -426,7 +441,7 @@ impl<'a> Call<'a> {
         }
         let part = found.and_then(|found| found.get(group));
         let place = part.map_or(0, |part| {
-            let byte = if end == 1 { part.end() } else { part.start() };
+            let byte = if end == 1 { part.1 } else { part.0 };
             text[..byte].chars().count().saturating_add(1)
         });
         Ok(ScalarValue::Int32(Some(i32::try_from(place).unwrap_or(i32::MAX))))
@@ -471,47 +486,50 @@ fn behind(text: &str, at: usize) -> usize {
 }
 
 /// Returns all matches from a byte on.
-fn matches<'t>(regex: &Regex, text: &'t str, start: usize) -> impl Iterator<Item = Captures<'t>> {
+fn matches(regex: &Pattern, text: &str, start: usize) -> impl Iterator<Item = Result<Captures, SqlError>> {
     let mut from = start;
     std::iter::from_fn(move || {
-        let found = (from <= text.len())
-            .then(|| regex.captures_at(text, from))
-            .flatten()?;
-        let whole = found.get(0)?;
-        from = match whole.is_empty() {
-            true => behind(text, whole.end()),
-            false => whole.end(),
+        if from > text.len() {
+            return None;
+        }
+        let found = regex.captures_at(text, from).transpose()?;
+        from = match &found {
+            Ok(found) => match found.whole() {
+                (start, end) if start == end => behind(text, end),
+                (_, end) => end,
+            },
+            Err(_) => usize::MAX,
         };
         Some(found)
     })
 }
 
 /// Returns the groups of a match, or the match if the expression has none.
-fn groups(regex: &Regex, found: &Captures<'_>) -> Vec<Option<String>> {
-    let first = usize::from(regex.captures_len() > 1);
-    let all = found.iter().skip(first);
-    all.map(|part| part.map(|part| part.as_str().to_string()))
+fn groups(regex: &Pattern, text: &str, found: &Captures) -> Vec<Option<String>> {
+    let first = usize::from(regex.groups() > 0);
+    (first..=regex.groups())
+        .map(|group| found.text(text, group).map(str::to_string))
         .collect()
 }
 
 /// Returns what stands between matches. Empty ones at the ends, or right behind another one, do not count.
-fn split<'t>(regex: &Regex, text: &'t str) -> Vec<&'t str> {
+fn split<'t>(regex: &Pattern, text: &'t str) -> Result<Vec<&'t str>, SqlError> {
     let (mut pieces, mut from, mut last_end) = (Vec::new(), 0, 0);
     for found in matches(regex, text, 0) {
-        let Some(whole) = found.get(0) else { continue };
-        if whole.start() < text.len() && whole.end() > last_end {
-            pieces.push(&text[from..whole.start()]);
-            from = whole.end();
+        let (start, end) = found?.whole();
+        if start < text.len() && end > last_end {
+            pieces.push(&text[from..start]);
+            from = end;
         }
-        last_end = whole.end();
+        last_end = end;
     }
     pieces.push(&text[from..]);
-    pieces
+    Ok(pieces)
 }
 
 /// Replaces the `nth` match from a byte on, or all of them if it is 0.
 fn replace(
-    regex: &Regex,
+    regex: &Pattern,
     text: &str,
     by: &str,
     start: usize,
@@ -520,15 +538,16 @@ fn replace(
 ) -> Result<String, SqlError> {
     let (mut made, mut kept) = (String::new(), 0);
     for (at, found) in matches(regex, text, start).enumerate() {
-        let Some(whole) = found.get(0) else { continue };
+        let found = found?;
+        let (start, end) = found.whole();
         let number = at.saturating_add(1);
         if nth != 0 && number != nth {
             continue;
         }
         let before = made.len();
-        made.push_str(&text[kept..whole.start()]);
-        fill_in(&mut made, by, &found);
-        kept = whole.end();
+        made.push_str(&text[kept..start]);
+        fill_in(&mut made, by, text, &found);
+        kept = end;
         spend(bytes, made.len().saturating_sub(before), "regexp_replace")?;
         if nth != 0 {
             break;
@@ -540,7 +559,7 @@ fn replace(
 }
 
 /// Appends a replacement: `\1` to `\9` are groups, `\&` is the match, `\\` a backslash; other backslashes stand for themselves.
-fn fill_in(made: &mut String, by: &str, found: &Captures<'_>) {
+fn fill_in(made: &mut String, by: &str, text: &str, found: &Captures) {
     let mut rest = by.chars();
     while let Some(c) = rest.next() {
         if c != '\\' {
@@ -560,7 +579,7 @@ fn fill_in(made: &mut String, by: &str, found: &Captures<'_>) {
         match group {
             Some(group) => {
                 rest.next();
-                made.push_str(found.get(group as usize).map_or("", |part| part.as_str()));
+                made.push_str(found.text(text, group as usize).unwrap_or(""));
             }
             None => made.push('\\'),
         }
@@ -600,7 +619,7 @@ mod tests {
     fn empty_matches_do_not_split_at_the_ends() {
         let pieces = |text: &str, pattern: &str| {
             let (regex, _) = compile(pattern, "").expect("the pattern compiles");
-            split(&regex, text).join("|")
+            split(&regex, text).expect("the text is short").join("|")
         };
         assert_eq!(pieces("the fox", "\\s*"), "t|h|e|f|o|x");
         assert_eq!(pieces("a,b,,c", ","), "a|b||c");

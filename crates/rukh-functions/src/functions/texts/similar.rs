@@ -5,10 +5,10 @@
 //!
 //! | pattern     | regular expression      | because                                    |
 //! |-------------|-------------------------|--------------------------------------------|
-//! | `ab%`       | `(?s)^(?:ab.*)$`        | the whole text must match                  |
-//! | `a_.c`      | `(?s)^(?:a.\.c)$`       | a point is a point                         |
-//! | `(a\|b)+`   | `(?s)^(?:(?:a\|b)+)$`   | groups, alternatives and repeats stay      |
-//! | `[a-c^]\%`  | `(?s)^(?:[a-c\^]\%)$`   | so do classes; the escape takes a meaning  |
+//! | `ab%`       | `(?s-x)^(?:ab.*)$`        | the whole text must match                  |
+//! | `a_.c`      | `(?s-x)^(?:a.\.c)$`       | a point is a point                         |
+//! | `(a\|b)+`   | `(?s-x)^(?:(?:a\|b)+)$`   | groups, alternatives and repeats stay      |
+//! | `[a-c^]\%`  | `(?s-x)^(?:[a-c\^]\%)$`   | so do classes; the escape takes a meaning  |
 //!
 //! `a LIKE p ESCAPE e` is `a LIKE like_escape(p, e)`, as in PostgreSQL: the function makes a pattern whose escape is the
 //! backslash. `'__e__r' ESCAPE '_'` is `'\_e\_r'`.
@@ -28,7 +28,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 
 /// What every regular expression made of a pattern begins with.
-pub const OPENING: &str = "(?s)^(?:";
+pub const OPENING: &str = "(?s-x)^(?:";
 
 /// What every regular expression made of a pattern ends with.
 pub const CLOSING: &str = ")$";
@@ -260,18 +260,18 @@ mod tests {
     #[test]
     fn patterns_become_regular_expressions() {
         for (pattern, expected) in [
-            ("ab%", "(?s)^(?:ab.*)$"),
-            ("a_.c", "(?s)^(?:a.\\.c)$"),
-            ("(a|b)+", "(?s)^(?:(?:a|b)+)$"),
-            ("[a-c^]\\%", "(?s)^(?:[a-c\\^]\\%)$"),
-            ("[]x]{2}", "(?s)^(?:[\\]x]{2})$"),
-            ("[[:digit:]]", "(?s)^(?:[[:digit:]])$"),
+            ("ab%", "(?s-x)^(?:ab.*)$"),
+            ("a_.c", "(?s-x)^(?:a.\\.c)$"),
+            ("(a|b)+", "(?s-x)^(?:(?:a|b)+)$"),
+            ("[a-c^]\\%", "(?s-x)^(?:[a-c\\^]\\%)$"),
+            ("[]x]{2}", "(?s-x)^(?:[\\]x]{2})$"),
+            ("[[:digit:]]", "(?s-x)^(?:[[:digit:]])$"),
         ] {
             assert_eq!(regular_expression(pattern, "\\").ok().as_deref(), Some(expected));
         }
         assert_eq!(
             regular_expression("a#%", "#").ok().as_deref(),
-            Some("(?s)^(?:a\\%)$")
+            Some("(?s-x)^(?:a\\%)$")
         );
         assert!(regular_expression("a", "##").is_err());
         assert!(regular_expression("a\\", "\\").is_err());

@@ -1,7 +1,7 @@
 //! `to_date(text, pattern)` and `to_timestamp(text, pattern)` by PostgreSQL's patterns, those of `to_char`.
 //!
-//! A text is read part by part: blanks before a part are passed over, a number ends where its part does, or, where a separator or the end
-//! follows in the pattern or `FM` stands before, at the first character that is no digit. A separator of the pattern takes one of the text
+//! A text is read part by part: blanks before a part are passed over, a number ends where its part does, or, where a separator, a word or the
+//! end follows in the pattern or `FM` stands before, at the first character that is no digit. A separator of the pattern takes one of the text
 //! if there is one, any other character takes one of any kind. What follows the last part is not looked at, and a text may end before its pattern. Without a year it is 1 BC;
 //! years by `YYY`, `YY` and `Y` are those nearest to 2020. Source: PostgreSQL's manual, 9.8, and what PostgreSQL 15 answers.
 
@@ -53,9 +53,11 @@ enum Piece {
     /// A part, and whether `FM` stands before it.
     Part(&'static str, bool),
     /// A blank or a sign.
-    Separator,
+    Separator(char),
+    /// A character in quotes, or one that the ending of an ordinal has.
+    Character(char),
     /// Any other character.
-    Character,
+    Letter(char),
 }
 
 /// What a text says of a moment.
@@ -86,6 +88,8 @@ struct Said {
     zone_hours: Option<i64>,
     zone_minutes: Option<i64>,
     zone_is_west: bool,
+    /// To how many digits `FF1` to `FF6` say that seconds are rounded.
+    digits: Option<u32>,
 }
 
 /// Reads a text by a pattern: microseconds since 1970 and, of a day, the days.
@@ -102,24 +106,110 @@ pub fn read(text: &str, pattern: &str) -> Result<(i64, i64), SqlError> {
         }
         let next = pieces.get(at.saturating_add(1));
         match piece {
-            Piece::Separator => {
+            Piece::Separator(_) => {
                 let mut chars = rest.chars();
                 if chars.next().is_some_and(is_separator) {
                     rest = chars.as_str();
                 }
             }
-            Piece::Character => {
+            Piece::Character(_) | Piece::Letter(_) => {
                 let mut chars = rest.chars();
                 chars.next();
                 rest = chars.as_str();
             }
             Piece::Part(name, is_filled) => {
-                let is_open = *is_filled || !matches!(next, Some(Piece::Part(..)));
-                rest = said.part(name, rest.trim_start(), is_open)?;
+                rest = said.part(name, rest.trim_start(), *is_filled || is_end(next))?;
             }
         }
     }
     said.moment(text)
+}
+
+/// Whether digits end where the next piece of a pattern begins: no digits are read there.
+fn is_end(next: Option<&Piece>) -> bool {
+    const WORDS: [&str; 15] = [
+        "A.D.", "A.M.", "AD", "AM", "B.C.", "BC", "DAY", "DY", "MONTH", "MON", "P.M.", "PM", "RM", "TZH",
+        "FX",
+    ];
+    match next {
+        Some(Piece::Part(name, _)) => WORDS.contains(name),
+        _ => true,
+    }
+}
+
+/// What a text says to the last character: days since 1970, and microseconds of the day as the clocks of the zone show them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exact {
+    pub days: i64,
+    pub micros: i64,
+    pub is_dated: bool,
+    pub is_timed: bool,
+    /// Seconds east of UTC.
+    pub zone: Option<i64>,
+}
+
+/// Reads a text by a pattern as SQL/JSON does: separators are those of the pattern, neither has anything that the other has not.
+///
+/// # Errors
+/// Those of [`read`], and 22007 where text and pattern differ.
+pub(crate) fn read_exactly(text: &str, pattern: &str) -> Result<Exact, SqlError> {
+    let mut said = Said::default();
+    let mut rest = text;
+    let short = || wrong("input string is too short for datetime format".to_string());
+    let pieces = pieces(pattern)?;
+    for (at, piece) in pieces.iter().enumerate() {
+        let next = pieces.get(at.saturating_add(1));
+        match piece {
+            Piece::Part(name, is_filled) => {
+                rest = rest.trim_start();
+                if rest.is_empty() {
+                    return Err(short());
+                }
+                rest = said.part(name, rest, *is_filled || is_end(next))?;
+            }
+            Piece::Separator(' ') => rest = rest.trim_start(),
+            Piece::Separator(expected) | Piece::Character(expected) => {
+                let what = match piece {
+                    Piece::Separator(_) => "separator",
+                    _ => "character",
+                };
+                rest = match rest.strip_prefix(*expected) {
+                    Some(rest) => rest,
+                    None if rest.is_empty() => return Err(short()),
+                    None => {
+                        let message = format!("unmatched format {what} \"{expected}\"");
+                        return Err(wrong(message));
+                    }
+                };
+            }
+            Piece::Letter(letter) => {
+                let message = format!("invalid datetime format separator: \"{letter}\"");
+                return Err(wrong(message));
+            }
+        }
+    }
+    if !rest.trim_start().is_empty() {
+        let message = "trailing characters remain in input string after datetime format";
+        return Err(wrong(message.to_string()));
+    }
+    let (days, micros) = said.clock(text)?;
+    let is_of_time = |name: &str| {
+        let parts = ["HH", "MI", "SS", "MS", "US", "FF", "AM", "PM", "A.M", "P.M"];
+        parts.iter().any(|part| name.starts_with(part))
+    };
+    let is_of_zone = |name: &str| name.starts_with("TZ");
+    let has = |test: &dyn Fn(&str) -> bool| {
+        pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Part(name, _) if test(name)))
+    };
+    Ok(Exact {
+        days,
+        micros,
+        is_dated: has(&|name| !is_of_time(name) && !is_of_zone(name)),
+        is_timed: has(&is_of_time),
+        zone: said.zone().map(|minutes| minutes.saturating_mul(60)),
+    })
 }
 
 fn is_separator(c: char) -> bool {
@@ -140,7 +230,7 @@ fn pieces(pattern: &str) -> Result<Vec<Piece>, SqlError> {
                 // Languages and exactness say nothing here.
                 "TM" | "FX" | "SP" => {}
                 // The ending of an ordinal.
-                "TH" => found.extend([Piece::Character; 2]),
+                "TH" => found.extend([Piece::Letter('t'), Piece::Letter('h')]),
                 "TZ" | "OF" => {
                     let message = format!("formatting field \"{part}\" is only supported in to_char");
                     return Err(SqlError::statement("0A000", message));
@@ -156,14 +246,18 @@ fn pieces(pattern: &str) -> Result<Vec<Piece>, SqlError> {
         match first {
             '"' => {
                 let end = rest.find('"').unwrap_or(rest.len());
-                found.extend(rest[..end].chars().map(|_| Piece::Character));
+                found.extend(rest[..end].chars().map(Piece::Character));
                 rest = rest.get(end.saturating_add(1)..).unwrap_or_default();
             }
-            c if is_separator(c) => found.push(Piece::Separator),
-            _ => found.push(Piece::Character),
+            c if is_separator(c) => found.push(Piece::Separator(c)),
+            c => found.push(Piece::Letter(c)),
         }
     }
     Ok(found)
+}
+
+fn outside(text: &str) -> SqlError {
+    SqlError::statement("22008", format!("date/time field value out of range: \"{text}\""))
 }
 
 fn wrong(message: String) -> SqlError {
@@ -375,6 +469,9 @@ impl Said {
             "FF5" => (5, &mut self.micros),
             _ => (6, &mut self.micros),
         };
+        if let Some(digits) = name.strip_prefix("FF") {
+            self.digits = digits.parse().ok();
+        }
         let (value, digits, rest) = number(text, width, is_open, name)?;
         let all = if name == "MS" { 3 } else { 6_usize };
         let scale = 10_i64.pow(u32::try_from(all.saturating_sub(digits)).unwrap_or(0));
@@ -382,10 +479,29 @@ impl Said {
         Ok(rest)
     }
 
+    /// Returns how many minutes east of UTC a zone is.
+    fn zone(&self) -> Option<i64> {
+        if self.zone_hours.is_none() && self.zone_minutes.is_none() {
+            return None;
+        }
+        let minutes = self.zone_hours.unwrap_or(0) * 60 + self.zone_minutes.unwrap_or(0);
+        Some(if self.zone_is_west { -minutes } else { minutes })
+    }
+
     /// Returns the moment, and its day.
     fn moment(&self, text: &str) -> Result<(i64, i64), SqlError> {
-        let outside =
-            || SqlError::statement("22008", format!("date/time field value out of range: \"{text}\""));
+        let (days, time) = self.clock(text)?;
+        let zone = self.zone().unwrap_or(0);
+        let whole = days
+            .checked_mul(DAY_MICROS)
+            .and_then(|micros| micros.checked_add(time));
+        let moment = whole.and_then(|micros| micros.checked_sub(zone * 60_000_000));
+        moment.map(|moment| (moment, days)).ok_or_else(|| outside(text))
+    }
+
+    /// Returns the day, and the microseconds of it that the clocks show.
+    fn clock(&self, text: &str) -> Result<(i64, i64), SqlError> {
+        let outside = || outside(text);
         let days = self.days().ok_or_else(outside)?;
         let mut hour = self.hour.unwrap_or(0);
         if let Some(half) = self.half_hour {
@@ -406,24 +522,19 @@ impl Said {
         if let Some(of_day) = self.of_day {
             (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
         }
-        let micros = self.millis.unwrap_or(0) * 1_000 + self.micros.unwrap_or(0);
+        let mut micros = self.millis.unwrap_or(0) * 1_000 + self.micros.unwrap_or(0);
+        if let Some(dropped) = self.digits.and_then(|digits| 6_u32.checked_sub(digits)) {
+            let step = 10_i64.pow(dropped);
+            micros = (micros + step / 2) / step * step;
+        }
         let is_time = (0..24).contains(&hour)
             && (0..60).contains(&minute)
             && (0..60).contains(&second)
-            && (0..1_000_000).contains(&micros);
+            && (0..=1_000_000).contains(&micros);
         if !is_time {
             return Err(outside());
         }
-        let time = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros;
-        let mut zone = self.zone_hours.unwrap_or(0) * 60 + self.zone_minutes.unwrap_or(0);
-        if self.zone_is_west {
-            zone = -zone;
-        }
-        let whole = days
-            .checked_mul(DAY_MICROS)
-            .and_then(|micros| micros.checked_add(time));
-        let moment = whole.and_then(|micros| micros.checked_sub(zone * 60_000_000));
-        moment.map(|moment| (moment, days)).ok_or_else(outside)
+        Ok((days, ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros))
     }
 
     /// Returns the day since 1970; `None` where there is no such day.

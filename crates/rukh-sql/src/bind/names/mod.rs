@@ -11,6 +11,7 @@ pub(crate) mod outer_names;
 pub(crate) mod output_names;
 pub(crate) mod past;
 pub(crate) mod place;
+pub(crate) mod populated;
 pub(crate) mod qualify;
 pub(crate) mod query_width;
 pub(crate) mod sample;

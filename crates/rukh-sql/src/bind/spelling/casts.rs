@@ -7,6 +7,7 @@
 //! | `CAST(x AS UUID)`         | `to_uuid(x)`                         |
 //! | `CAST(x AS UUID[])`       | `to_uuids(CAST(x AS TEXT[]))`        |
 //! | `UUID 'a0ee…'`            | `to_uuid('a0ee…')`                   |
+//! | `CAST(x AS jsonpath)`     | `jsonpath_in(x)`                     |
 //! | `CAST(x AS TIMESTAMP(3))` | `round_moment(CAST(x AS TIMESTAMP), 3)`, TIME alike |
 //! | `1e300`, `-1e300`         | `wide_number('1e300')`, see there    |
 //! | `INTERVAL '1 day 02:00'`  | an interval in words DataFusion reads |
@@ -16,6 +17,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
+use rukh_functions::functions::json::path::CAST as PATH;
 use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
 use rukh_functions::functions::texts::to_uuid::{TO_UUID, TO_UUIDS};
 use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
@@ -47,7 +49,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
     match expr {
         Expr::Interval(interval) => {
             let words = match &interval.leading_field {
-                None => interval_words(&interval.value)?,
+                None => interval_words(&interval.value, interval.fractional_seconds_precision)?,
                 Some(leading) => words_of_fields(interval, leading)?,
             };
             Some(Expr::Interval(ast::Interval {
@@ -61,9 +63,39 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
             expr,
-            data_type: ty @ ast::DataType::Interval { .. },
+            data_type: ast::DataType::Interval { fields, precision },
             ..
-        } => Some(cast(interval_words(expr)?, ty.clone())),
+        } => {
+            let words = match fields {
+                Some(fields) => {
+                    let (leading, last_field) = fields_of(fields);
+                    let interval = ast::Interval {
+                        value: expr.clone(),
+                        leading_field: None,
+                        leading_precision: None,
+                        last_field,
+                        fractional_seconds_precision: *precision,
+                    };
+                    words_of_fields(&interval, &leading)?
+                }
+                None => interval_words(expr, *precision)?,
+            };
+            Some(cast(words, whole_interval()))
+        }
+        Expr::TypedString(TypedString {
+            data_type: ast::DataType::Interval { fields, precision },
+            value,
+            ..
+        }) if fields.is_some() || precision.is_some() => spelled(&Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(Expr::Value(value.clone())),
+            data_type: ast::DataType::Interval {
+                fields: fields.clone(),
+                precision: *precision,
+            },
+            array: false,
+            format: None,
+        }),
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
             expr,
@@ -81,6 +113,9 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             ..
         } => {
             let text = || as_text(expr);
+            if is_path(ty) {
+                return Some(call(PATH, vec![text()]));
+            }
             match data_type(ty).ok()? {
                 DataType::Varchar(Some(length)) => Some(left(text(), length)),
                 DataType::Char(length) => Some(call(CAST_CHAR, vec![left(text(), length)])),
@@ -112,6 +147,9 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             value,
             ..
         }) => Some(call(TO_UUID, vec![Expr::Value(value.clone())])),
+        Expr::TypedString(typed) if is_path(&typed.data_type) => {
+            Some(call(PATH, vec![Expr::Value(typed.value.clone())]))
+        }
         Expr::TypedString(typed) => {
             let (DataType::Time { precision }
             | DataType::Timestamp { precision }
@@ -135,6 +173,11 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         } => negated_wide_number(expr).or_else(|| negated_interval(expr)),
         _ => None,
     }
+}
+
+/// Whether a type is that of paths of SQL/JSON.
+fn is_path(ty: &ast::DataType) -> bool {
+    matches!(ty, ast::DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath"))
 }
 
 fn rounded(moment: Expr, digits: u8) -> Expr {
@@ -193,17 +236,58 @@ fn negated_wide_number(expr: &Expr) -> Option<Expr> {
 }
 
 /// Returns the literal of an interval in words that DataFusion reads; `None` for what is no such literal.
-fn interval_words(literal: &Expr) -> Option<Expr> {
+fn interval_words(literal: &Expr, digits: Option<u64>) -> Option<Expr> {
     let Expr::Value(value) = literal else {
         return None;
     };
     let Value::SingleQuotedString(text) = &value.value else {
         return None;
     };
-    let words = Interval::read(text)?.words();
+    let words = rounded_seconds(Interval::read(text)?, digits).words();
     Some(Expr::Value(
         Value::SingleQuotedString(words).with_span(value.span),
     ))
+}
+
+/// Rounds seconds to so many digits after the point.
+fn rounded_seconds(read: Interval, digits: Option<u64>) -> Interval {
+    match digits.and_then(|digits| 6_u32.checked_sub(u32::try_from(digits).ok()?)) {
+        Some(dropped) => {
+            let step = 10_i64.pow(dropped);
+            let half = read.micros.signum() * step / 2;
+            let micros = read.micros.saturating_add(half) / step * step;
+            Interval { micros, ..read }
+        }
+        None => read,
+    }
+}
+
+fn whole_interval() -> ast::DataType {
+    ast::DataType::Interval {
+        fields: None,
+        precision: None,
+    }
+}
+
+/// Returns the first field that an interval keeps, and the last if it is another one.
+fn fields_of(fields: &ast::IntervalFields) -> (ast::DateTimeField, Option<ast::DateTimeField>) {
+    use ast::DateTimeField::{Day, Hour, Minute, Month, Second, Year};
+    use ast::IntervalFields as Fields;
+    match fields {
+        Fields::Year => (Year, None),
+        Fields::Month => (Month, None),
+        Fields::Day => (Day, None),
+        Fields::Hour => (Hour, None),
+        Fields::Minute => (Minute, None),
+        Fields::Second => (Second, None),
+        Fields::YearToMonth => (Year, Some(Month)),
+        Fields::DayToHour => (Day, Some(Hour)),
+        Fields::DayToMinute => (Day, Some(Minute)),
+        Fields::DayToSecond => (Day, Some(Second)),
+        Fields::HourToMinute => (Hour, Some(Minute)),
+        Fields::HourToSecond => (Hour, Some(Second)),
+        Fields::MinuteToSecond => (Minute, Some(Second)),
+    }
 }
 
 /// Whether a unit may stand behind the text of an INTERVAL; of others `rewrite` makes an error.
@@ -249,18 +333,7 @@ fn words_of_fields(interval: &ast::Interval, leading: &ast::DateTimeField) -> Op
         }
         _ => Interval::read(text)?,
     };
-    let interval = match digits.and_then(|digits| 6_u32.checked_sub(u32::try_from(digits).ok()?)) {
-        Some(dropped) => {
-            let step = 10_i64.pow(dropped);
-            let half = read.micros.signum() * step / 2;
-            let rounded = (read.micros + half) / step * step;
-            Interval {
-                micros: rounded,
-                ..read
-            }
-        }
-        None => read,
-    };
+    let interval = rounded_seconds(read, digits);
     let cut = |micros: i64| interval.micros - interval.micros % micros;
     let kept = match unit.as_str() {
         "year" => Interval {

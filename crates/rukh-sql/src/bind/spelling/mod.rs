@@ -12,6 +12,7 @@ pub(crate) mod domain_casts;
 pub(crate) mod integer_literals;
 pub(crate) mod literal_values;
 pub(crate) mod moment_words;
+pub(crate) mod named_arguments;
 pub(crate) mod parsing;
 pub(crate) mod rewrite;
 pub(crate) mod row_subqueries;

@@ -53,6 +53,7 @@ use crate::bind::names::stars::name_schemas;
 use crate::bind::spelling::array_parameters::number_of;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::moment_words;
+use crate::bind::spelling::named_arguments;
 use crate::bind::spelling::row_subqueries;
 use crate::bind::spelling::select_calls::calls_aggregate;
 use crate::bind::spelling::spelled;
@@ -160,6 +161,10 @@ impl VisitorMut for Rewriter {
     type Break = SqlError;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        if let Expr::Function(function) = expr {
+            named_arguments::put_in_place(function);
+            spelled::name_fields(function);
+        }
         match expanded(expr) {
             Ok(Some(replacement)) => *expr = replacement,
             Ok(None) => {}

@@ -1,10 +1,12 @@
-//! Calls that are spelled as other calls: `json_agg` and its kin, `age` of one time, `jsonb_extract_path`.
+//! Calls that are spelled as other calls: `json_agg` and its kin, `age` of one time, `jsonb_extract_path`. Arguments have been put in
+//! their places before (`named_arguments`).
 //!
 //! | written                       | becomes                                                            |
 //! |-------------------------------|--------------------------------------------------------------------|
 //! | `json_agg(x)`                 | `json_agg_of_text('[' || string_agg(json_element(x), ', ') || ']')` |
 //! | `jsonb_object_agg(k, x)`      | `jsonb_object_agg_of_text('{ ' || string_agg(json_member(k, x), ', ') || ' }')` |
 //! | `jsonb_extract_path(d, 'a', 'b')` | `d #> ARRAY['a', 'b']`                                         |
+//! | `row_to_json(ROW(x, y))`      | `row_to_json(json_row('f1', x, 'f2', y))`                          |
 //! | `age(x)`                      | `age(current_date, x)`                                             |
 //! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
@@ -16,6 +18,7 @@ use rukh_syntax::sqlparser::ast::{
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value,
 };
 
+use crate::bind::spelling::rewrite::row;
 use rukh_syntax::make::{and, binary, call, cast, nested};
 
 /// The function that casts to domains call: see `domain_casts`.
@@ -53,6 +56,40 @@ pub(crate) fn spelled(function: &Function) -> Option<Expr> {
         .or_else(|| spelled_age(function))
         .or_else(|| delimited(function))
         .or_else(|| at_path(function))
+}
+
+/// Gives the values of rows that become documents the names that PostgreSQL gives them.
+pub(crate) fn name_fields(function: &mut Function) {
+    const MAKERS: [&str; 6] = [
+        "to_json",
+        "to_jsonb",
+        "row_to_json",
+        "json_agg",
+        "jsonb_agg",
+        ELEMENT,
+    ];
+    let name = function.name.0.last().and_then(|part| part.as_ident());
+    if !name.is_some_and(|name| MAKERS.iter().any(|maker| name.value.eq_ignore_ascii_case(maker))) {
+        return;
+    }
+    if let FunctionArguments::List(list) = &mut function.args {
+        for argument in &mut list.args {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument
+                && let Some(named) = named_fields(value)
+            {
+                *value = named;
+            }
+        }
+    }
+}
+
+fn named_fields(value: &Expr) -> Option<Expr> {
+    let values = row(value)?;
+    let pair = |(at, value): (usize, &Expr)| {
+        let value = named_fields(value).unwrap_or_else(|| value.clone());
+        [text(&format!("f{}", at + 1)), value]
+    };
+    Some(call(ROW, values.iter().enumerate().flat_map(pair).collect()))
 }
 
 /// Returns what `jsonb_extract_path` and its kin are.

@@ -16,6 +16,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_functions::functions::json::expand::list_of;
+use rukh_functions::functions::json::objects::ARRAY_TEXT;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
@@ -23,6 +24,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use super::series;
+use crate::bind::spelling::named_arguments::placed;
 use rukh_syntax::make::{binary, call, cast, nested, select_from};
 use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
@@ -49,7 +51,7 @@ impl<'f> Called<'f> {
                 ..
             } => Some(Called {
                 name: name_of(name)?,
-                arguments: values(&arguments.args)?,
+                arguments: values(&name_of(name)?, &arguments.args)?,
                 alias: alias.as_ref(),
                 is_numbered: *with_ordinality,
                 is_lateral: false,
@@ -58,7 +60,7 @@ impl<'f> Called<'f> {
                 name, args, alias, ..
             } => Some(Called {
                 name: name_of(name)?,
-                arguments: values(args)?,
+                arguments: values(&name_of(name)?, args)?,
                 alias: alias.as_ref(),
                 is_numbered: false,
                 is_lateral: true,
@@ -89,12 +91,8 @@ impl<'f> Called<'f> {
     /// Returns the columns, each with the array of its values; `None` of functions that are none of these.
     fn columns(&self) -> Option<Vec<(String, Expr)>> {
         if let Some(columns) = expanded(&self.name) {
-            let [document] = self.arguments.as_slice() else {
-                return None;
-            };
-            let document = as_document(document, &self.name);
-            let column =
-                |(column, function): (String, String)| (column, call(&function, vec![document.clone()]));
+            let arguments = as_documents(&self.arguments, &self.name);
+            let column = |(column, function): (String, String)| (column, call(&function, arguments.clone()));
             return Some(columns.into_iter().map(column).collect());
         }
         // Names are shown up to what is hidden.
@@ -136,7 +134,11 @@ fn name_of(name: &ObjectName) -> Option<String> {
     Some(folded(name.0.last()?.as_ident()?))
 }
 
-fn values(arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
+/// Returns the arguments of a call, in their places.
+fn values(name: &str, arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
+    if let Some(placed) = placed(name, arguments) {
+        return Some(placed);
+    }
     let value = |argument: &FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
         _ => None,
@@ -154,7 +156,9 @@ fn expanded(name: &str) -> Option<Vec<(String, String)>> {
         | "jsonb_array_elements_text" => {
             vec![column("value", name)]
         }
-        "json_object_keys" | "jsonb_object_keys" => vec![column(name, name)],
+        "json_object_keys" | "jsonb_object_keys" | "jsonb_path_query" | "jsonb_path_query_tz" => {
+            vec![column(name, name)]
+        }
         "json_each" | "jsonb_each" | "json_each_text" | "jsonb_each_text" => {
             vec![column("key", &format!("{name}_keys")), column("value", name)]
         }
@@ -174,6 +178,15 @@ fn as_document(expr: &Expr, function: &str) -> Expr {
     }
 }
 
+/// Reads literals as the documents that a function takes: its first argument, and the variables of a path.
+fn as_documents(arguments: &[Expr], function: &str) -> Vec<Expr> {
+    let argument = |(at, argument): (usize, &Expr)| match at {
+        0 | 2 => as_document(argument, function),
+        _ => argument.clone(),
+    };
+    arguments.iter().enumerate().map(argument).collect()
+}
+
 /// Returns the function that gives the rows of another one, which has one column, as an array.
 pub(super) fn list_of_rows(function: &Function) -> Option<Expr> {
     let name = name_of(&function.name)?;
@@ -181,18 +194,12 @@ pub(super) fn list_of_rows(function: &Function) -> Option<Expr> {
     let ([(_, list)], FunctionArguments::List(arguments)) = (columns.as_slice(), &function.args) else {
         return None;
     };
-    let arguments = values(&arguments.args)?;
-    Some(call(
-        list,
-        arguments
-            .iter()
-            .map(|document| as_document(document, &name))
-            .collect(),
-    ))
+    let arguments = values(&name, &arguments.args)?;
+    Some(call(list, as_documents(&arguments, &name)))
 }
 
 /// Spells out a function in FROM.
-pub(super) fn spell_out(factor: &mut TableFactor) {
+pub(crate) fn spell_out(factor: &mut TableFactor) {
     let spelled = match Called::of(factor) {
         Some(called) => records(&called).or_else(|| rows(&called)),
         None => None,
@@ -280,14 +287,14 @@ fn records(called: &Called<'_>) -> Option<TableFactor> {
     let item = |column: &TableAliasColumnDef| {
         let ty = column.data_type.clone()?;
         let name = Expr::Value(Value::SingleQuotedString(folded(&column.name)).into());
-        let is_document = matches!(ty, DataType::JSON | DataType::JSONB);
-        let op = if is_document {
-            BinaryOperator::Arrow
-        } else {
-            BinaryOperator::LongArrow
+        let member = |op| nested(binary(&source, op, &name));
+        let value = match &ty {
+            DataType::JSON | DataType::JSONB => member(BinaryOperator::Arrow),
+            DataType::Array(_) => call(ARRAY_TEXT, vec![member(BinaryOperator::Arrow)]),
+            _ => member(BinaryOperator::LongArrow),
         };
         Some(SelectItem::ExprWithAlias {
-            expr: cast(nested(binary(&source, op, &name)), ty),
+            expr: cast(value, ty),
             alias: column.name.clone(),
         })
     };

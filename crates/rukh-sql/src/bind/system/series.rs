@@ -278,8 +278,39 @@ fn moment_of(expr: &Expr) -> Option<DataType> {
     }
 }
 
-/// Names the column of a function after its alias.
+/// Names the column of a function after its alias, or after the function.
 pub(super) fn name_column(factor: &mut TableFactor) {
+    let unnamed = match factor {
+        TableFactor::Table {
+            name,
+            args: Some(_),
+            alias: alias @ None,
+            ..
+        }
+        | TableFactor::Function {
+            name,
+            alias: alias @ None,
+            ..
+        } => {
+            let name = name.to_string().to_ascii_lowercase();
+            OF_ONE_COLUMN.contains(&name.as_str()).then_some((name, alias))
+        }
+        TableFactor::UNNEST {
+            alias: alias @ None,
+            array_exprs,
+            with_offset: false,
+            ..
+        } if array_exprs.len() == 1 => Some(("unnest".to_string(), alias)),
+        _ => None,
+    };
+    if let Some((name, alias)) = unnamed {
+        *alias = Some(TableAlias {
+            explicit: true,
+            name: Ident::new(name),
+            columns: Vec::new(),
+            at: None,
+        });
+    }
     let (is_one, alias) = match factor {
         TableFactor::Table {
             name,

@@ -6,6 +6,7 @@ use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::planner::{RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::{Expr, GetFieldAccess, Operator, cast, lit};
 use rukh_functions::casts::table::Kind;
+use rukh_functions::functions::json::path::{EXISTS_OPERATOR, MATCH_OPERATOR};
 use rukh_functions::functions::{by_row, json};
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 
@@ -31,11 +32,13 @@ pub(crate) fn planned(expr: &RawBinaryExpr, schema: &DFSchema) -> Option<Expr> {
             (BinaryOperator::Question, right) if right.is_text() => "jsonb_exists".to_string(),
             (BinaryOperator::QuestionPipe, Kind::Array(_)) => "jsonb_exists_any".to_string(),
             (BinaryOperator::QuestionAnd, Kind::Array(_)) => "jsonb_exists_all".to_string(),
+            (BinaryOperator::AtQuestion, right) if right.is_text() => EXISTS_OPERATOR.to_string(),
+            (BinaryOperator::AtAt, right) if right.is_text() => MATCH_OPERATOR.to_string(),
             (op, right) => read(op, "jsonb", right)?,
         },
         _ => return None,
     };
-    let mut functions = json::access::functions();
+    let mut functions = json::access::functions().chain(json::path::functions());
     let found = functions.find(|known| known.name() == function);
     let function = found.or_else(|| by_row::function(&function))?;
     let right = match right {
@@ -76,6 +79,12 @@ pub(crate) fn operator_of(function: &str) -> Option<Operator> {
         "jsonb_exists" => Operator::Question,
         "jsonb_exists_any" => Operator::QuestionPipe,
         "jsonb_exists_all" => Operator::QuestionAnd,
+        "textregexeq" => Operator::RegexMatch,
+        "textregexne" => Operator::RegexNotMatch,
+        "texticregexeq" => Operator::RegexIMatch,
+        "texticregexne" => Operator::RegexNotIMatch,
+        EXISTS_OPERATOR => Operator::AtQuestion,
+        MATCH_OPERATOR => Operator::AtAt,
         "jsonb_concat" => Operator::StringConcat,
         "jsonb_delete" => Operator::Minus,
         "jsonb_delete_path" => Operator::HashMinus,

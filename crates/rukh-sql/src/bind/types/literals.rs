@@ -60,7 +60,7 @@ use rukh_functions::functions::common::exact::{exact_call, exact_operator};
 use rukh_functions::functions::lists::quantified;
 use rukh_functions::functions::numbers::arithmetic::{checked, checked_function};
 use rukh_functions::functions::numbers::wide_number::{self, digits_beside, digits_of, wide_digits};
-use rukh_functions::functions::texts::regex::POINT_IS_ANY;
+use rukh_functions::functions::texts::regex::{self, POINT_IS_ANY};
 use rukh_functions::functions::texts::similar::SIMILAR_TO_ESCAPE;
 use rukh_functions::functions::times::extract::DATE_PART;
 use rukh_functions::functions::times::time_difference::time_difference;
@@ -203,9 +203,18 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
             Ok(Transformed::new_transformed(joined, changed))
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_regex(op) => {
-            let pattern = point_is_any(&right);
+            let pattern = match read_pattern(&right)? {
+                ReadPattern::AsItIs => None,
+                ReadPattern::Spelled(pattern) => Some(Box::new(pattern)),
+                ReadPattern::Ours(pattern) => {
+                    let ignores_case = matches!(op, Operator::RegexIMatch | Operator::RegexNotIMatch);
+                    let is_negated = matches!(op, Operator::RegexNotMatch | Operator::RegexNotIMatch);
+                    let function = regex::operator(ignores_case, is_negated);
+                    return Ok(Transformed::yes(function.call(vec![*left, pattern])));
+                }
+            };
             let changed = pattern.is_some();
-            let right = pattern.map_or(right, Box::new);
+            let right = pattern.unwrap_or(right);
             let matched = Expr::BinaryExpr(BinaryExpr { left, op, right });
             Ok(Transformed::new_transformed(matched, changed))
         }
@@ -423,22 +432,33 @@ fn is_regex(op: Operator) -> bool {
     matches!(op, RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch)
 }
 
-/// Returns a regular expression whose points match newlines, or `None` where it has no point, or they do.
-fn point_is_any(pattern: &Expr) -> Option<Expr> {
-    match pattern {
-        Expr::Literal(..) => {
-            let text = literal_text(pattern)?;
-            let is_changed = text.contains('.') && !text.starts_with(POINT_IS_ANY);
-            is_changed.then(|| lit(format!("{POINT_IS_ANY}{text}")))
-        }
-        Expr::ScalarFunction(call) if call.func.name() == SIMILAR_TO_ESCAPE => None,
-        Expr::BinaryExpr(BinaryExpr { left, .. }) if literal_text(left) == Some(POINT_IS_ANY) => None,
-        other => Some(binary_expr(
-            lit(POINT_IS_ANY),
-            Operator::StringConcat,
-            other.clone(),
-        )),
-    }
+/// How a regular expression is matched.
+enum ReadPattern {
+    /// By DataFusion's operator.
+    AsItIs,
+    /// By DataFusion's operator, whose points are to match newlines.
+    Spelled(Expr),
+    /// By our function, because the two mean something else by it, or because it is known by the row only.
+    Ours(Expr),
+}
+
+fn read_pattern(pattern: &Expr) -> DataFusionResult<ReadPattern> {
+    Ok(match pattern {
+        Expr::Literal(..) => match literal_text(pattern) {
+            Some(text) if !text.starts_with(POINT_IS_ANY) => {
+                let is_plain = regex::is_plain(text);
+                match is_plain.map_err(|error| DataFusionError::External(Box::new(error)))? {
+                    false => ReadPattern::Ours(pattern.clone()),
+                    true if text.contains('.') => ReadPattern::Spelled(lit(format!("{POINT_IS_ANY}{text}"))),
+                    true => ReadPattern::AsItIs,
+                }
+            }
+            _ => ReadPattern::AsItIs,
+        },
+        Expr::ScalarFunction(call) if call.func.name() == SIMILAR_TO_ESCAPE => ReadPattern::AsItIs,
+        Expr::Placeholder(_) => ReadPattern::Ours(cast(pattern.clone(), ArrowType::Utf8)),
+        other => ReadPattern::Ours(other.clone()),
+    })
 }
 
 /// Gives `lead` and `lag` by NULL rows NULL to look at.

@@ -298,9 +298,6 @@ fn written_pattern(op: Operator, pattern: &Expr) -> Option<Expr> {
             let pattern = text(pattern).filter(|pattern| !pattern.starts_with(OPENING))?;
             pattern.strip_prefix(POINT_IS_ANY).map(lit)
         }
-        Expr::BinaryExpr(BinaryExpr { left, right, .. }) if text(left)? == POINT_IS_ANY => {
-            Some(right.as_ref().clone())
-        }
         _ => None,
     }
 }
@@ -316,9 +313,8 @@ fn operator_binding(op: Operator) -> Option<Binding> {
         Multiply | Divide | Modulo => Binding::Product,
         BitwiseXor | StringConcat | RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch
         | BitwiseAnd | BitwiseOr | BitwiseShiftLeft | BitwiseShiftRight | Arrow | LongArrow | HashArrow
-        | HashLongArrow | HashMinus | AtArrow | ArrowAt | Question | QuestionAnd | QuestionPipe => {
-            Binding::Other
-        }
+        | HashLongArrow | HashMinus | AtArrow | ArrowAt | AtAt | AtQuestion | Question | QuestionAnd
+        | QuestionPipe => Binding::Other,
         _ => return None,
     })
 }

@@ -65,6 +65,7 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Interval => 1186,
         Kind::Json => 114,
         Kind::Jsonb => 3802,
+        Kind::JsonPath => 4072,
         Kind::Uuid => 2950,
         Kind::Text => 25,
         Kind::Varchar => 1043,

@@ -126,6 +126,21 @@ impl Players {
     /// Runs what begins or ends a transaction on both.
     fn controlled(&mut self, sql: &str, begins: Option<bool>) -> Verdict {
         if let Err(error) = self.postgres.batch_execute(sql) {
+            // A transaction that cannot be committed has ended, too.
+            if begins == Some(false) {
+                self.in_transaction = false;
+                if self.rukh.batch_execute(sql).is_ok() {
+                    let rukh = Answer::default();
+                    let columns = vec![shown(&error)];
+                    return Verdict::Differs {
+                        rukh,
+                        postgres: Answer {
+                            columns,
+                            ..Answer::default()
+                        },
+                    };
+                }
+            }
             return Verdict::NotCounted(shown(&error));
         }
         if let Some(begins) = begins {

@@ -908,7 +908,7 @@ fn moved(row: &[Datum], before: &Table, next: &Table) -> Row {
     next.columns.iter().map(value).collect()
 }
 
-/// Shows all rows of a table to `visit`, a batch at a time.
+/// Shows all rows of a table to `visit`, a batch at a time. The row id of a table without a primary key is NULL in them.
 pub(in crate::sql::ddl) fn scan_rows(
     session: &mut Session,
     table: &Table,
@@ -918,8 +918,15 @@ pub(in crate::sql::ddl) fn scan_rows(
     let context = session.context(session.engine().snapshot(), &query)?;
     let mut rows = session.query(&query, &[], &context)?;
     let columns = rows.columns().to_vec();
+    let place = |column: &Column| columns.iter().position(|shown| shown.name == column.name);
+    let places: Vec<Option<usize>> = table.columns.iter().map(place).collect();
+    let whole = |row: Row| -> Row {
+        let value = |place: &Option<usize>| place.map_or(Datum::Null, |at| row[at].clone());
+        places.iter().map(value).collect()
+    };
     while let Some(batch) = rows.next_batch()? {
-        visit(&rows_of_batch(&batch, &columns)?)?;
+        let rows = rows_of_batch(&batch, &columns)?;
+        visit(&rows.into_iter().map(whole).collect::<Vec<Row>>())?;
     }
     Ok(())
 }
