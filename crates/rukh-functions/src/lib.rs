@@ -8,7 +8,6 @@
 //! | [`casts`]      | casts                                                                           |
 //! | [`functions`]  | scalar functions: a file each, and a line in [`functions::functions`]           |
 //! | [`signatures`] | the table of signatures, and which of them a call means                        |
-//! | `jsonpath`     | paths of SQL/JSON                                                               |
 //! | `patterns`     | regular expressions                                                             |
 //! | [`aggregates`] | aggregates, likewise in [`aggregates::aggregates`]                              |
 //! | [`result_types`] | functions of DataFusion whose results have PostgreSQL's types                  |
@@ -20,7 +19,6 @@ pub mod batch;
 pub mod casts;
 pub mod forms;
 pub mod functions;
-mod jsonpath;
 mod numbers;
 mod patterns;
 mod register;

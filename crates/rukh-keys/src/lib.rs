@@ -71,9 +71,9 @@ pub use numeric::{NUMERIC_HALF, NUMERIC_NAN, NumericParts};
 pub use range::{Edge, KeyRange, Span};
 pub use successor::prefix_successor;
 pub use times::calendar::{
-    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_MAX,
-    TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY, civil_from_days, date_of_timestamp, days_from_civil,
-    days_in_month, is_infinite_timestamp, timestamp_of_date,
+    DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, JULIAN_1970, TIMESTAMP_INFINITY,
+    TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY, civil_from_days, date_of_timestamp,
+    days_from_civil, days_in_month, is_infinite_timestamp, timestamp_of_date,
 };
 pub use times::datetime::RelativeMoment;
 pub use times::interval::Interval;

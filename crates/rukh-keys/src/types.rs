@@ -183,6 +183,19 @@ impl DataType {
         }
     }
 
+    /// Whether keys have values of two types in the same bytes.
+    pub fn has_key_bytes_of(&self, other: &DataType) -> bool {
+        self == other
+            || matches!(
+                (self, other),
+                (DataType::Varchar(_), DataType::Varchar(_))
+                    | (DataType::Varbinary(_), DataType::Varbinary(_))
+                    | (DataType::Numeric { .. }, DataType::Numeric { .. })
+                    | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
+                    | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
+            )
+    }
+
     /// Whether this is one of the four integer types.
     pub fn is_integer(&self) -> bool {
         self.int_bounds().is_some()

@@ -1,4 +1,4 @@
-//! Rows under other keys: of a table that was declared without a primary key and gets one.
+//! Rows under other keys: of a table that was declared without a primary key and gets one, or of which a column in a key gets a wider type.
 //!
 //! All rows go into the batch that stores the changed definition, which first removes everything that is stored of the table. The batch
 //! is held in memory, as that of any statement is.
@@ -40,8 +40,15 @@ pub(crate) fn rekey(
         .find(|index| index.state == IndexState::Building);
     if let Some(index) = building {
         let message = format!(
-            "table \"{}\" cannot get a primary key while its index \"{}\" is being built",
+            "table \"{}\" cannot get other keys while its index \"{}\" is being built",
             table.name, index.name
+        );
+        return Err(CatalogError::Unsupported { message }.into());
+    }
+    if before.options.versions.is_some() {
+        let message = format!(
+            "table \"{}\" cannot get other keys because it has VERSIONS",
+            table.name
         );
         return Err(CatalogError::Unsupported { message }.into());
     }
@@ -59,7 +66,7 @@ pub(crate) fn rekey(
     while let Some(found) = reader.next()? {
         if table.options.timed {
             let message = format!(
-                "table \"{}\" cannot get a primary key because its rows have a TTL",
+                "table \"{}\" cannot get other keys because its rows have a TTL",
                 table.name
             );
             return Err(CatalogError::Unsupported { message }.into());

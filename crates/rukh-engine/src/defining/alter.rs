@@ -189,14 +189,22 @@ fn bring(
     changed: &mut Changed,
 ) -> Result<(), EngineError> {
     let (inner, table) = (change.inner, &maintainer.codec.table);
-    if before.row_id().is_some() && table.row_id().is_none() {
+    let is_new = |column: &&Column| before.column(column.id).is_none();
+    let mut new = table.columns.iter().filter(is_new);
+    let computes = through.is_some() || new.any(|column| column.values.generated.is_some());
+    let widens_keys = has_other_key_bytes(before, table);
+    if widens_keys && (computes || !added.is_empty() || !sequences.is_empty()) {
+        let message = format!(
+            "the type of a column in keys of table \"{}\" has to be changed by a statement of its own",
+            table.name
+        );
+        return Err(CatalogError::Unsupported { message }.into());
+    }
+    if widens_keys || before.row_id().is_some() && table.row_id().is_none() {
         let rows = rekey(inner, &change.snapshot(), before, maintainer, &mut changed.batch)?;
         changed.rewritten.push((table.id, rows));
         return Ok(());
     }
-    let is_new = |column: &&Column| before.column(column.id).is_none();
-    let mut new = table.columns.iter().filter(is_new);
-    let computes = through.is_some() || new.any(|column| column.values.generated.is_some());
     if added.is_empty() && sequences.is_empty() && !computes {
         return Ok(());
     }
@@ -216,6 +224,22 @@ fn bring(
         .iter()
         .map(|index| Build::new(table.id, *index, *index, 0))
         .try_for_each(|build| fill(inner, &snapshot, &build, &NoProgress))
+}
+
+/// Whether a column in the primary key or an index has got a type that keys have in other bytes.
+fn has_other_key_bytes(before: &Table, next: &Table) -> bool {
+    let has_other = |column: &&Column| {
+        let was = before.column(column.id);
+        was.is_some_and(|was| !was.ty.has_key_bytes_of(&column.ty))
+    };
+    let in_key = |id: ColumnId| {
+        let mut key = next.primary_key.iter().flat_map(|element| element.expr.columns());
+        let mut indexes = next.indexes.iter();
+        key.any(|of| of == id)
+            || indexes.any(|index| index.columns_read(next).contains(&id) || index.include.contains(&id))
+    };
+    let mut changed = next.columns.iter().filter(has_other);
+    changed.any(|column| in_key(column.id))
 }
 
 /// Fills the storage of an index from a snapshot.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rukh_error::SqlError;
 
-use super::invalid;
+use super::options::invalid;
 use super::tree::{Constraint, Node, Part, Set};
 
 /// The most states of an automaton.
@@ -172,7 +172,7 @@ impl Automaton {
         Ok(start)
     }
 
-    /// Calls for each place where the automaton ends that begins at `from`, up to `to`, from the nearest on, until told to stop.
+    /// Calls for each place where the automaton ends that begins at `from`, up to `to`, from the nearest on, until that returns false.
     pub fn ends(&self, text: &str, from: usize, to: usize, mut each: impl FnMut(usize) -> bool) {
         // The step in which a state was reached last.
         let mut reached = vec![0_usize; self.states.len()];

@@ -2,11 +2,11 @@
 
 use rukh_error::SqlError;
 
-use super::invalid;
+use super::options::invalid;
 use super::read::{Atom, Reader};
 use super::tree::Constraint;
 
-/// Names of characters in `[[.space.]]`, those of POSIX that are asked for at times.
+/// Names of characters in `[[.space.]]`, some of those that POSIX has.
 const NAMES: [(&str, char); 16] = [
     ("NUL", '\0'),
     ("tab", '\t'),
@@ -76,7 +76,7 @@ impl Reader<'_> {
                 // Of several digits it is a group if there are as many, else a character by its number.
                 let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
                 let group = rest[..digits].parse::<usize>().ok();
-                match group.filter(|group| *group <= self.closed) {
+                match group.filter(|group| self.closed.contains(group) && self.arounds == 0) {
                     Some(group) => {
                         self.rest = &rest[digits..];
                         self.is_plain = false;

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use rukh_error::SqlError;
 
 use super::automaton::{Automaton, Direction};
+use super::options::{Options, invalid};
 use super::read::{Read, read};
 use super::spell::spelled;
 use super::tree::{Node, Part, Preference};
-use super::{Options, invalid};
 
 /// How many divisions are tried for back references, where more than one may have to be.
 const TRIES_MAX: usize = 1_000_000;
@@ -42,6 +42,8 @@ enum Of {
     Behind(usize),
     /// From the end to where so many repeats of a part may begin.
     Repeats(usize, u32, Option<u32>),
+    /// From the beginning to where so many repeats may end.
+    Others(usize, u32, Option<u32>),
 }
 
 /// Automata that have been made.
@@ -71,6 +73,12 @@ impl Automata {
     fn behind(&self, parts: &[Part]) -> Result<Rc<Automaton>, SqlError> {
         let first = parts.first().map_or(usize::MAX, |part| part.id);
         self.get(Of::Behind(first), || Automaton::of(parts, Direction::Backward))
+    }
+
+    fn others(&self, part: &Part, (min, max): (u32, Option<u32>)) -> Result<Rc<Automaton>, SqlError> {
+        self.get(Of::Others(part.id, min, max), || {
+            Automaton::of_repeats(part, (min, max), Direction::Forward)
+        })
     }
 
     fn repeats(&self, part: &Part, min: u32, max: Option<u32>) -> Result<Rc<Automaton>, SqlError> {
@@ -178,7 +186,7 @@ impl Pattern {
             whole.ends(text, at, text.len(), |end| {
                 ends.push(end);
                 // A back reference may not be what the automaton takes it for.
-                !(prefers_shortest && !self.root.has_back)
+                !prefers_shortest || self.root.has_back
             });
             if !prefers_shortest {
                 ends.reverse();
@@ -277,31 +285,77 @@ impl<'t> Search<'t> {
                 min,
                 max,
                 is_greedy,
-            } => {
-                // Nothing is no repeat if none is asked for.
-                if *min == 0 && from == to {
-                    return rest(self, groups);
-                }
-                let repeats = Repeats {
-                    part: inner,
-                    min: (*min).max(1),
-                    max: *max,
-                    is_greedy: is_greedy.unwrap_or_else(|| inner.preference != Some(Preference::Shortest)),
-                    one: self.automata.of(inner)?,
-                };
-                match inner.has_back {
-                    true => self.repeat(&repeats, 0, from, to, groups, depth, rest),
-                    false => {
-                        let Some((last, to)) = self.last_repeat(&repeats, from, to)? else {
-                            return Ok(false);
-                        };
-                        forget(inner, groups);
-                        self.divide(inner, last, to, groups, depth, rest)
-                    }
-                }
-            }
+            } => self.repeats(inner, (*min, *max, *is_greedy), (from, to), groups, depth, rest),
             _ => rest(self, groups),
         }
+    }
+
+    /// Divides a text among repeats of a part, as `cdissect` of PostgreSQL does. Without back references only the last of them counts.
+    fn repeats(
+        &mut self,
+        inner: &Part,
+        (min, max, is_greedy): (u32, Option<u32>, Option<bool>),
+        (from, to): (usize, usize),
+        groups: &mut Groups,
+        depth: usize,
+        rest: &mut Rest<'_, 't>,
+    ) -> Result<bool, SqlError> {
+        if let Node::Back(number) = inner.node
+            && groups[number].is_none()
+        {
+            // What has matched nothing is not there, not even no times.
+            return Ok(false);
+        }
+        let takes_least = inner.preference == Some(Preference::Shortest);
+        if min > 0 && !inner.has_back {
+            // All but the last, and the last.
+            let others = (min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
+            let others = self.automata.others(inner, others)?;
+            let last = self.automata.behind(std::slice::from_ref(inner))?;
+            let places = self.meeting(&others, &last, from, to);
+            let place = match is_greedy.map_or(takes_least, |is_greedy| !is_greedy) {
+                true => places.first(),
+                false => places.last(),
+            };
+            let Some(place) = place.copied() else {
+                return Ok(false);
+            };
+            forget(inner, groups);
+            return self.divide(inner, place, to, groups, depth, rest);
+        }
+        let repeats = Repeats {
+            part: inner,
+            min: min.max(1),
+            max,
+            takes_least,
+            one: self.automata.of(inner)?,
+        };
+        if min == 0 && from == to && takes_least {
+            return rest(self, groups);
+        }
+        let is_found = match inner.has_back {
+            true => self.repeat(&repeats, 0, (from, to), groups, depth, rest)?,
+            false => match self.last_repeat(&repeats, from, to)? {
+                Some((last, to)) => {
+                    forget(inner, groups);
+                    self.divide(inner, last, to, groups, depth, rest)?
+                }
+                None => false,
+            },
+        };
+        // No repeat at all is the last resort, so that groups have matched nothing rather than not at all.
+        match !is_found && min == 0 && from == to {
+            true => rest(self, groups),
+            false => Ok(is_found),
+        }
+    }
+
+    /// Returns the places where what begins at `from` may end and what ends at `to` may begin, from the first on.
+    fn meeting(&self, before: &Automaton, behind: &Automaton, from: usize, to: usize) -> Vec<usize> {
+        let mut begins = self.places(behind, to, from);
+        begins.reverse();
+        let ends = self.places(before, from, to).into_iter();
+        ends.filter(|end| begins.binary_search(end).is_ok()).collect()
     }
 
     /// Divides a text among parts, one behind the other.
@@ -321,14 +375,7 @@ impl<'t> Search<'t> {
         };
         let before = self.automata.of(first)?;
         let behind = self.automata.behind(others)?;
-        let ends = self.places(&before, from, to);
-        // From the nearest to the end on.
-        let mut begins = self.places(&behind, to, from);
-        begins.reverse();
-        let mut places: Vec<usize> = ends
-            .into_iter()
-            .filter(|end| begins.binary_search(end).is_ok())
-            .collect();
+        let mut places = self.meeting(&before, &behind, from, to);
         if first.preference != Some(Preference::Shortest) {
             places.reverse();
         }
@@ -377,9 +424,9 @@ impl<'t> Search<'t> {
             let is_next =
                 |end: &usize| (*end > at || left > 0 || at == to) && begins.binary_search(end).is_ok();
             let mut ends = self.places(&repeats.one, at, to).into_iter().filter(is_next);
-            let next = match repeats.is_greedy {
-                true => ends.next_back(),
-                false => ends.next(),
+            let next = match repeats.takes_least {
+                true => ends.next(),
+                false => ends.next_back(),
             };
             let Some(next) = next else {
                 return Ok(None);
@@ -397,8 +444,7 @@ impl<'t> Search<'t> {
         &mut self,
         repeats: &Repeats<'_>,
         count: u32,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
         groups: &mut Groups,
         depth: usize,
         rest: &mut Rest<'_, 't>,
@@ -411,7 +457,7 @@ impl<'t> Search<'t> {
         }
         let needs_more = count.saturating_add(1) < repeats.min;
         let mut ends = self.places(&repeats.one, from, to);
-        if repeats.is_greedy {
+        if !repeats.takes_least {
             ends.reverse();
         }
         for end in ends {
@@ -422,7 +468,7 @@ impl<'t> Search<'t> {
             forget(repeats.part, groups);
             let deeper = depth.saturating_add(1);
             let is_found = self.divide(repeats.part, from, end, groups, deeper, &mut |search, groups| {
-                search.repeat(repeats, count.saturating_add(1), end, to, groups, deeper, rest)
+                search.repeat(repeats, count.saturating_add(1), (end, to), groups, deeper, rest)
             })?;
             if is_found {
                 return Ok(true);
@@ -432,7 +478,7 @@ impl<'t> Search<'t> {
         Ok(false)
     }
 
-    /// Whether two pieces of the text are the same, in any case of letters if that is asked for.
+    /// Whether two pieces of the text are the same, in any case of letters if the options say so.
     fn is_same(&self, (first, last): (usize, usize), (from, to): (usize, usize)) -> bool {
         let (one, other) = (self.text.get(first..last), self.text.get(from..to));
         match self.options.ignores_case {
@@ -449,7 +495,7 @@ struct Repeats<'p> {
     part: &'p Part,
     min: u32,
     max: Option<u32>,
-    is_greedy: bool,
+    takes_least: bool,
     one: Rc<Automaton>,
 }
 

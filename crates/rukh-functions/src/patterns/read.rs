@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use rukh_error::SqlError;
 
+use super::options::{Options, invalid};
 use super::tree::{Constraint, Node, Part, Preference, Set};
-use super::{Options, invalid};
 
 /// The greatest number of repeats.
 const REPEATS_MAX: u32 = 255;
@@ -58,8 +58,9 @@ pub(super) fn read(text: &str, mut options: Options) -> Result<Read, SqlError> {
         options,
         parts: 0,
         groups: 0,
-        closed: 0,
+        closed: Vec::new(),
         depth: 0,
+        arounds: 0,
         is_plain,
     };
     let root = match options.is_literal {
@@ -82,9 +83,11 @@ pub(super) struct Reader<'t> {
     pub options: Options,
     parts: usize,
     groups: usize,
-    /// How many groups have ended, to which `\1` may refer.
-    pub closed: usize,
+    /// Groups that have ended, to which `\1` may refer.
+    pub closed: Vec<usize>,
     depth: usize,
+    /// In how many look-arounds this is.
+    pub arounds: usize,
     pub is_plain: bool,
 }
 
@@ -214,9 +217,18 @@ impl<'t> Reader<'t> {
     }
 
     fn quantified(&mut self) -> Result<Part, SqlError> {
-        let part = self.atom()?;
+        // In parentheses a constraint may be repeated.
+        let is_enclosed = ["(?=", "(?!", "(?<"]
+            .iter()
+            .all(|sign| !self.rest.starts_with(sign))
+            && self.rest.starts_with('(');
+        let mut part = self.atom()?;
+        // `(?:\1)*` may match nothing where `\1*` does not.
+        if is_enclosed && matches!(part.node, Node::Back(_)) {
+            part = self.part(Node::Concat(vec![part]));
+        }
         self.blanks();
-        let is_constraint = matches!(part.node, Node::Constraint(_) | Node::Around { .. });
+        let is_constraint = !is_enclosed && matches!(part.node, Node::Constraint(_) | Node::Around { .. });
         let start = self.rest;
         let Some((min, max)) = self.quantifier()? else {
             return Ok(part);
@@ -328,7 +340,7 @@ impl<'t> Reader<'t> {
         Ok(self.part(node))
     }
 
-    /// Reads a group, or what is asked of what stands around.
+    /// Reads a group, or a look-around.
     fn parenthesis(&mut self) -> Result<Part, SqlError> {
         if self.depth >= DEPTH_MAX {
             return Err(invalid("regular expression is too complex"));
@@ -341,27 +353,27 @@ impl<'t> Reader<'t> {
             ("?<!", false, true),
         ];
         let around = around.into_iter().find(|(sign, ..)| self.accept(sign));
-        let is_kept = around.is_none() && !self.accept("?:");
-        if is_kept && self.rest.starts_with('?') {
+        let is_plain = around.is_none() && !self.accept("?:");
+        if is_plain && self.rest.starts_with('?') {
             return Err(invalid("quantifier operand invalid"));
         }
         let mut number = 0;
-        // Groups within what is asked of the surroundings are not kept.
+        // Groups within a look-around are not kept.
+        let is_kept = is_plain && self.arounds == 0;
         if is_kept {
             self.groups = self.groups.saturating_add(1);
             number = self.groups;
         }
-        let groups = self.groups;
+        let arounds = self.arounds;
+        self.arounds = arounds.saturating_add(usize::from(around.is_some()));
         let inner = self.alternatives()?;
+        self.arounds = arounds;
         if !self.accept(")") {
             return Err(invalid("parentheses () not balanced"));
         }
         self.depth = self.depth.saturating_sub(1);
         if let Some((_, is_ahead, is_negated)) = around {
             self.is_plain = false;
-            if self.groups != groups {
-                return Err(invalid("groups in a look-around are not supported, write (?:…)"));
-            }
             let inner = Box::new(inner);
             return Ok(self.part(Node::Around {
                 inner,
@@ -369,7 +381,10 @@ impl<'t> Reader<'t> {
                 is_negated,
             }));
         }
-        self.closed = self.groups;
+        // What a group refers to has ended before.
+        if is_kept {
+            self.closed.push(number);
+        }
         match is_kept {
             true => Ok(self.part(Node::Group(number, Box::new(inner)))),
             false => Ok(inner),

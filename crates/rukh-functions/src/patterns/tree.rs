@@ -56,7 +56,7 @@ pub(super) enum Preference {
     Shortest,
 }
 
-/// What is asked of a place in a text.
+/// A condition on a place in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Constraint {
     TextStart,

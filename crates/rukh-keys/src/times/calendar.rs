@@ -6,8 +6,10 @@
 
 /// The microseconds of a day.
 pub const DAY_MICROS: i64 = 86_400_000_000;
+/// The Julian day of 1970-01-01.
+pub const JULIAN_1970: i64 = 2_440_588;
 /// The first day of the DATE type, 4714-11-24 BC: day 0 of the Julian count.
-pub const DATE_MIN: i32 = -2_440_588;
+pub const DATE_MIN: i32 = -(JULIAN_1970 as i32);
 /// The last day of the DATE type, 5874897-12-31.
 pub const DATE_MAX: i32 = 2_145_042_905;
 /// The DATE `infinity`, after all days; `-infinity` is [`DATE_MINUS_INFINITY`].

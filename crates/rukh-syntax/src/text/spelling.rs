@@ -8,6 +8,7 @@
 //! | `TABLE t` as a query         | `SELECT * FROM t`             |                                                 |
 //! | `ORDER BY a USING <`, `>`    | `ORDER BY a ASC`, `DESC`      | types have one order each                       |
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
+//! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -28,12 +29,18 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         let mut all = tokens.iter();
         all.any(|token| words.iter().any(|word| is_word(&token.token, word)))
     };
-    if !any(&["key", "only", "table", "using", "preceding", "following"]) {
+    if !any(&[
+        "key",
+        "only",
+        "table",
+        "using",
+        "preceding",
+        "following",
+        "interval",
+    ]) {
         return;
     }
-    let visible: Vec<usize> = (0..tokens.len())
-        .filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
-        .collect();
+    let visible = places(tokens);
     let blank = Token::Whitespace(Whitespace::Space);
     for words in LOCKS {
         for places in visible.windows(words.len()) {
@@ -96,6 +103,29 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
             tokens.splice(visible[nth]..=visible[nth], spelled);
         }
     }
+    for places in places(tokens).windows(5).rev() {
+        let [ty, open, digits, close, text] = [0, 1, 2, 3, 4].map(|at| tokens[places[at]].clone());
+        let is_typed = is_word(&ty.token, "interval")
+            && open.token == Token::LParen
+            && matches!(digits.token, Token::Number(..))
+            && close.token == Token::RParen
+            && matches!(text.token, Token::SingleQuotedString(_));
+        if is_typed {
+            let colons = TokenWithSpan {
+                token: Token::DoubleColon,
+                span: ty.span,
+            };
+            let spelled = [text, colons, ty, open, digits, close];
+            tokens.splice(places[0]..=places[4], spelled);
+        }
+    }
+}
+
+/// Returns the places of what is no blank.
+fn places(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    (0..tokens.len())
+        .filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
+        .collect()
 }
 
 fn is_one_of(token: &Token, words: &[&str]) -> bool {

@@ -28,7 +28,7 @@ use rukh_error::SqlError;
 use rukh_keys::{Json, Jsonb, JsonbKind};
 
 use super::expand::list_of;
-use crate::jsonpath::{Failure, Item, Path, Search};
+use super::jsonpath::{Failure, Item, Path, Search};
 
 /// The function of `'$.a'::jsonpath`.
 pub const CAST: &str = "jsonpath_in";
@@ -163,11 +163,8 @@ impl<'a> Arguments<'a> {
 /// Returns the truth that a path has found, which has to be one value.
 fn truth(items: &[Item<'_>], is_silent: bool) -> Result<Option<bool>, Failure> {
     match items {
-        [item] => match item.kind() {
-            JsonbKind::Bool(value) => return Ok(Some(value)),
-            JsonbKind::Null => return Ok(None),
-            _ => {}
-        },
+        [item] if let JsonbKind::Bool(value) = item.kind() => return Ok(Some(value)),
+        [item] if item.kind() == JsonbKind::Null => return Ok(None),
         _ => {}
     }
     match is_silent {
@@ -205,7 +202,7 @@ impl Function {
                 for row in 0..rows {
                     let value = arguments.search(row, &mut last, self.has_zone, |search, is_silent| {
                         match self.asks {
-                            Asks::Exists => search.any().map(Some),
+                            Asks::Exists => search.any(is_silent).map(Some),
                             _ => truth(&search.all(is_silent)?, is_silent),
                         }
                     })?;

@@ -39,7 +39,7 @@ use crate::patterns::{Captures, Options, Pattern};
 /// What patterns of DataFusion's operators begin with whose points match newlines. PostgreSQL has no option that is spelled so.
 pub const POINT_IS_ANY: &str = "(?s-x)";
 
-/// The functions of `~`, `~*`, `!~` and `!~*`, with whether letters match in any case, and whether it is asked for no match.
+/// The functions of `~`, `~*`, `!~` and `!~*`, with whether letters match in any case, and whether they hold where nothing matches.
 pub const OPERATORS: [(&str, bool, bool); 4] = [
     ("textregexeq", false, false),
     ("texticregexeq", true, false),

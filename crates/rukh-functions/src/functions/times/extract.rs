@@ -33,8 +33,8 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 use rukh_keys::{
-    DATE_INFINITY, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Interval, NUMERIC_HALF, ValueError,
-    civil_from_days, is_infinite_timestamp,
+    DATE_INFINITY, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Interval, JULIAN_1970, NUMERIC_HALF,
+    ValueError, civil_from_days, is_infinite_timestamp,
 };
 
 use crate::forms::intervals::interval_of;
@@ -50,9 +50,6 @@ const YEAR: f64 = 31_557_600.0;
 
 /// Microseconds of a minute.
 const MINUTE_MICROS: i64 = 60_000_000;
-
-/// The Julian day on which 1970 began.
-const JULIAN_1970: f64 = 2_440_588.0;
 
 /// `extract`.
 pub const EXTRACT: &str = "extract";
@@ -164,7 +161,7 @@ impl Made {
             }
             Made::Julian => {
                 let base = cast(base, &ArrowType::Float64)?;
-                let days = |seconds: f64| seconds / DAY + JULIAN_1970;
+                let days = |seconds: f64| seconds / DAY + JULIAN_1970 as f64;
                 let values: Float64Array = base.as_primitive::<Float64Type>().unary(days);
                 Arc::new(values)
             }
@@ -441,7 +438,7 @@ impl Part {
         match moment {
             Moment::Date(days) => match self {
                 Part::Epoch => Some((i128::from(days) * 86_400, 0)),
-                Part::Julian => Some((i128::from(days) + JULIAN_DAY_1970, 0)),
+                Part::Julian => Some((i128::from(days) + i128::from(JULIAN_1970), 0)),
                 _ => self.of_day(days).map(whole),
             },
             Moment::Time(micros) => match self {
@@ -455,7 +452,7 @@ impl Part {
                     Part::Julian => {
                         // So many digits hold a microsecond of a day.
                         const SCALE: u8 = 20;
-                        let day = (i128::from(days) + JULIAN_DAY_1970) * 10_i128.pow(SCALE.into());
+                        let day = (i128::from(days) + i128::from(JULIAN_1970)) * 10_i128.pow(SCALE.into());
                         let part = i128::from(time) * 10_i128.pow(SCALE.into());
                         Some((
                             day + (part + i128::from(DAY_MICROS / 2)) / i128::from(DAY_MICROS),
@@ -576,9 +573,6 @@ fn field_of(part: Part, name: &str, moment: Moment, of: &ArrowType) -> DataFusio
         true => Ok(None),
     }
 }
-
-/// Julian day of 1970-01-01.
-const JULIAN_DAY_1970: i128 = 2_440_588;
 
 fn whole(value: i64) -> (i128, u8) {
     (i128::from(value), 0)

@@ -8,7 +8,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, days_from_civil};
+use rukh_keys::{DAY_MICROS, JULIAN_1970, days_from_civil};
 
 /// Parts of a pattern; of those that begin alike the longest comes first.
 const PARTS: [&str; 58] = [
@@ -539,7 +539,6 @@ impl Said {
 
     /// Returns the day since 1970; `None` where there is no such day.
     fn days(&self) -> Option<i64> {
-        const JULIAN_1970: i64 = 2_440_588;
         if let Some(julian) = self.julian {
             return Some(julian - JULIAN_1970);
         }

@@ -33,7 +33,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{DAY_MICROS, Interval, civil_from_days, days_from_civil, is_infinite_timestamp};
+use rukh_keys::{DAY_MICROS, Interval, JULIAN_1970, civil_from_days, days_from_civil, is_infinite_timestamp};
 
 use crate::forms::intervals::{INTERVAL, interval_of};
 use crate::forms::numerics::NAN;
@@ -64,9 +64,6 @@ const DAYS: [&str; 7] = [
     "Friday",
     "Saturday",
 ];
-
-/// Days from the first Julian day to 1970-01-01.
-const JULIAN: i64 = 2_440_588;
 
 /// Returns the function.
 pub fn to_char() -> Arc<ScalarUDF> {
@@ -404,7 +401,7 @@ impl Moment {
             ("SSSS", number(self.micros / 1_000_000, 1)),
             ("SS", number(self.micros / 1_000_000 % 60, 2)),
             ("CC", number(century, 2)),
-            ("J", number(self.days + JULIAN, 1)),
+            ("J", number(self.days + JULIAN_1970, 1)),
             ("TZH", zone("+00")),
             ("TZM", zone("00")),
             ("OF", Some(Part::Text("+00".to_string()))),

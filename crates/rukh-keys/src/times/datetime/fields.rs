@@ -3,11 +3,8 @@
 use super::parts::{Day, Failure, Moment, Parts};
 use super::tokens::{Kind, Token, tokens};
 use super::words::{Unit, Word, word};
-use crate::times::calendar::{DAY_MICROS, days_from_civil, days_in_month};
+use crate::times::calendar::{DAY_MICROS, JULIAN_1970, days_from_civil, days_in_month};
 use crate::times::zones::Zone;
-
-/// Days from the Julian day 0 to 1970-01-01.
-const JULIAN_1970: i64 = 2_440_588;
 
 /// No zone of a text is more hours from UTC.
 const OFFSET_HOURS_MAX: i64 = 15;

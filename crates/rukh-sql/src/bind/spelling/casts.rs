@@ -90,7 +90,7 @@ fn spelled(expr: &Expr) -> Option<Expr> {
             kind: CastKind::Cast,
             expr: Box::new(Expr::Value(value.clone())),
             data_type: ast::DataType::Interval {
-                fields: fields.clone(),
+                fields: *fields,
                 precision: *precision,
             },
             array: false,

@@ -1,10 +1,15 @@
-//! Values of literals and parameters, read without a plan.
+//! Values of literals, parameters and rows, read without a plan.
+
+use std::borrow::Cow;
 
 use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
 use rukh_keys::{DataType, Datum, NUMERIC_HALF};
-use rukh_syntax::sqlparser::ast::{Expr, UnaryOperator, Value};
+use rukh_syntax::folded;
+use rukh_syntax::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
+};
 
 /// Returns the value of a literal or parameter, or `None` for any other expression.
 pub(crate) fn literal(expr: &Expr, params: &[ScalarValue]) -> Result<Option<ScalarValue>, SqlError> {
@@ -62,4 +67,31 @@ fn parameter(name: &str, params: &[ScalarValue]) -> Result<ScalarValue, SqlError
     value
         .cloned()
         .ok_or_else(|| SqlError::statement("42P02", format!("there is no parameter {name}")))
+}
+
+/// Returns the elements of `(a, b)` or `ROW(a, b)`; a parenthesised scalar is no row.
+pub(crate) fn row(expr: &Expr) -> Option<Cow<'_, [Expr]>> {
+    match expr {
+        Expr::Tuple(elements) => Some(Cow::Borrowed(elements)),
+        Expr::Nested(inner) => row(inner),
+        Expr::Function(call) => row_values(call).map(Cow::Owned),
+        _ => None,
+    }
+}
+
+/// Returns the values of `ROW(…)`; `None` of other calls, and of rows of whole tables.
+fn row_values(call: &Function) -> Option<Vec<Expr>> {
+    let is_row =
+        matches!(call.name.0.as_slice(), [part] if part.as_ident().is_some_and(|name| folded(name) == "row"));
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    match is_row && !list.args.is_empty() {
+        true => list.args.iter().map(value).collect(),
+        false => None,
+    }
 }

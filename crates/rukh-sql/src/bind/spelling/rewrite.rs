@@ -36,7 +36,6 @@
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
 //! instead, which treats NULLs otherwise. The planner unites the arms into one range again.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
@@ -52,6 +51,7 @@ use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outp
 use crate::bind::names::stars::name_schemas;
 use crate::bind::spelling::array_parameters::number_of;
 use crate::bind::spelling::casts::is_field;
+use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::named_arguments;
 use crate::bind::spelling::row_subqueries;
@@ -70,7 +70,7 @@ use rukh_functions::functions::times::time_zones::TIMEZONE;
 use rukh_keys::DataType;
 use rukh_syntax::HIDDEN;
 use rukh_syntax::make::{and, binary, call, join, nested, not, or, select};
-use rukh_syntax::{Walk, WalkMut, folded};
+use rukh_syntax::{Walk, WalkMut};
 
 /// Rewrites in place; fails on rows of unequal length, as PostgreSQL does.
 pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
@@ -606,33 +606,6 @@ fn is_plain_pattern(pattern: &Expr) -> bool {
         return false;
     };
     !text.contains(['|', '*', '+', '?', '{', '}', '(', ')', '[', ']', '\\'])
-}
-
-/// Returns the elements of `(a, b)` or `ROW(a, b)`; a parenthesised scalar is no row.
-pub(crate) fn row(expr: &Expr) -> Option<Cow<'_, [Expr]>> {
-    match expr {
-        Expr::Tuple(elements) => Some(Cow::Borrowed(elements)),
-        Expr::Nested(inner) => row(inner),
-        Expr::Function(call) => row_values(call).map(Cow::Owned),
-        _ => None,
-    }
-}
-
-/// Returns the values of `ROW(…)`; `None` of other calls, and of rows of whole tables.
-fn row_values(call: &Function) -> Option<Vec<Expr>> {
-    let is_row =
-        matches!(call.name.0.as_slice(), [part] if part.as_ident().is_some_and(|name| folded(name) == "row"));
-    let FunctionArguments::List(list) = &call.args else {
-        return None;
-    };
-    let value = |argument: &FunctionArg| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
-        _ => None,
-    };
-    match is_row && !list.args.is_empty() {
-        true => list.args.iter().map(value).collect(),
-        false => None,
-    }
 }
 
 fn is_comparison(op: &BinaryOperator) -> bool {

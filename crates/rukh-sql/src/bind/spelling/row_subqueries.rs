@@ -16,7 +16,7 @@ use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
 use rukh_syntax::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
 
 use crate::bind::names::query_width::width_of;
-use crate::bind::spelling::rewrite::row;
+use crate::bind::spelling::literal_values::row;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 

@@ -18,7 +18,7 @@ use rukh_syntax::sqlparser::ast::{
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value,
 };
 
-use crate::bind::spelling::rewrite::row;
+use crate::bind::spelling::literal_values::row;
 use rukh_syntax::make::{and, binary, call, cast, nested};
 
 /// The function that casts to domains call: see `domain_casts`.

@@ -383,6 +383,8 @@ const FUNCTIONS: &[Definition] = &[
         let number = lookup::relation_number(source, &given[0])?;
         Ok(lookup::relation_name(source, oid(&number)).into())
     }),
+    // No relation is part of another: psql asks for these beside the relation itself.
+    stable("pg_partition_ancestors", 1..=1, Kind::Oid, |_, _| Ok(Cell::Null)),
     stable("to_regclass", 1..=1, Kind::Oid, |source, given| {
         let found = lookup::relation_named(source, &given[0].to_text())?;
         Ok(found.map(|found| found.oid()).into())

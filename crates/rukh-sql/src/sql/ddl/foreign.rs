@@ -3,6 +3,7 @@
 use rukh_catalog::{
     Catalog, ColumnId, ForeignAction, ForeignKey, KeyExpr, PUBLIC, Table, begins_with, can_refer,
 };
+use rukh_keys::DataType;
 use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
 
 use crate::exec::session_settings::notice::Notice;
@@ -165,17 +166,35 @@ pub(super) fn check_still_unique(catalog: &Catalog, before: &Table, next: &Table
     Ok(())
 }
 
-/// Fails if a foreign key has or refers to a column, whose type is to be another.
-pub(super) fn check_not_in_keys(catalog: &Catalog, table: &Table, column: ColumnId) -> Result<(), SqlError> {
-    let own = table
-        .foreign_keys
-        .iter()
-        .filter(|key| key.columns.contains(&column));
-    let others = catalog.references_to(table.id).map(|(_, key)| key);
-    let others = others.filter(|key| key.referenced_columns.contains(&column));
-    match own.chain(others).next() {
+/// Fails if a foreign key has or refers to a column, whose type is to be another: unless it only gets wider, and the other side fits still.
+pub(super) fn check_not_in_keys(
+    catalog: &Catalog,
+    table: &Table,
+    column: ColumnId,
+    wider: Option<DataType>,
+) -> Result<(), SqlError> {
+    // Of each foreign key with the column, the type on the other side if that may stay, and whether the column is the referring one.
+    let type_at = |table: Option<&Table>, ids: &[ColumnId], at: usize| {
+        let other = table.and_then(|table| table.column(*ids.get(at)?));
+        other.map(|other| other.ty)
+    };
+    let place = |ids: &[ColumnId]| ids.iter().position(|id| *id == column);
+    let own = table.foreign_keys.iter().filter_map(|key| {
+        let at = place(&key.columns)?;
+        let other = catalog.table(key.referenced).map(|other| other.as_ref());
+        let ty = type_at(other, &key.referenced_columns, at);
+        let fits = wider.zip(ty).is_some_and(|(wider, ty)| can_refer(&wider, &ty));
+        Some((key, fits))
+    });
+    let others = catalog.references_to(table.id).filter_map(|(other, key)| {
+        let at = place(&key.referenced_columns)?;
+        let ty = type_at(Some(other), &key.columns, at);
+        let fits = wider.zip(ty).is_some_and(|(wider, ty)| can_refer(&ty, &wider));
+        Some((key, fits))
+    });
+    match own.chain(others).find(|(_, fits)| !fits) {
         None => Ok(()),
-        Some(key) => {
+        Some((key, _)) => {
             let message = format!(
                 "cannot alter type of column \"{}\" because foreign key \"{}\" has it",
                 table.column_name(column),

@@ -11,14 +11,13 @@
 //! | VARBINARY(n)          | VARBINARY, VARBINARY(more)                                  |
 //!
 //! For these, rows are not rewritten: they name the layout that they were written with, and layouts name types. Keys and
-//! index entries name none, so that a column in one of them may only get a type of the same encoding, which is
-//! a longer VARCHAR or VARBINARY, and a finer TIMESTAMP. Blocks of columnar tables name none either, and have other numbers for REAL than
-//! for DOUBLE.
+//! index entries name none: of a column in one of them all rows are written under their new keys, unless the two types have the same
+//! bytes ([`DataType::has_key_bytes_of`]). Blocks of columnar tables name none either, and have other numbers for REAL than for DOUBLE.
 //!
 //! For other types, and with USING, all rows are rewritten, in one batch with the definition. A column of a key, an index or a
-//! CHECK constraint keeps its type.
+//! CHECK constraint keeps its type then.
 
-use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Table};
+use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, KeyExpr, Table};
 use rukh_functions::casts::table::{Context, Kind, context};
 use rukh_keys::DataType;
 use rukh_syntax::{Expression, quoted};
@@ -59,19 +58,21 @@ pub(in crate::sql::ddl) fn retyped(
     {
         evaluate_default(sql, &ty, &column.name)?;
     }
-    let stays = using.is_none()
-        && holds_all(column.ty, ty)
-        && (!table.is_columnar() || has_one_vector(column.ty, ty));
-    if !stays {
+    if using.is_some() || !keeps_values(table, column.ty, ty) {
         return converted(table, column, ty, (own, using));
     }
-    if !has_one_encoding(column.ty, ty) {
-        check_not_in_key(table, column)?;
+    if !column.ty.has_key_bytes_of(&ty) {
+        check_not_computed_with(table, column)?;
     }
     Ok(Retyped {
         table: table.with_type(id, ty)?,
         through: None,
     })
+}
+
+/// Whether a column keeps its values, and its identity, with another type.
+pub(in crate::sql::ddl) fn keeps_values(table: &Table, from: DataType, to: DataType) -> bool {
+    holds_all(from, to) && (!table.is_columnar() || has_one_vector(from, to))
 }
 
 /// Recomputes the values of a column: a column of the new type is generated from it, and replaces it.
@@ -172,19 +173,7 @@ fn holds_all(from: DataType, to: DataType) -> bool {
 
 /// Whether blocks of columnar tables have the values of two types in the same form.
 fn has_one_vector(from: DataType, to: DataType) -> bool {
-    has_one_encoding(from, to) || !matches!(from, DataType::Real | DataType::Char(_))
-}
-
-/// Whether keys and index entries of two types are the same bytes.
-fn has_one_encoding(from: DataType, to: DataType) -> bool {
-    matches!(
-        (from, to),
-        (DataType::Varchar(_), DataType::Varchar(_))
-            | (DataType::Varbinary(_), DataType::Varbinary(_))
-            | (DataType::Numeric { .. }, DataType::Numeric { .. })
-            | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
-            | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
-    )
+    from.has_key_bytes_of(&to) || !matches!(from, DataType::Real | DataType::Char(_))
 }
 
 /// Fails if the primary key or an index holds a column.
@@ -207,6 +196,27 @@ fn check_not_in_key(table: &Table, column: &Column) -> Result<(), SqlError> {
         None => Ok(()),
         Some(index) => Err(refused(format!("index \"{}\" reads it", index.name))
             .with_hint("Drop the index, and create it again afterwards.")),
+    }
+}
+
+/// Fails if an index is made of an expression with a column, whose type depends on that of the column.
+fn check_not_computed_with(table: &Table, column: &Column) -> Result<(), SqlError> {
+    let is_computed_with = |index: &&rukh_catalog::Index| {
+        let mut elements = index.elements.iter();
+        elements.any(|element| match &element.expr {
+            KeyExpr::Expression { columns, .. } => columns.contains(&column.id),
+            KeyExpr::Column(_) | KeyExpr::Hash { .. } => false,
+        })
+    };
+    match table.indexes.iter().find(is_computed_with) {
+        None => Ok(()),
+        Some(index) => {
+            let message = format!(
+                "cannot alter type of column \"{}\" because index \"{}\" has an expression with it",
+                column.name, index.name
+            );
+            Err(SqlError::unsupported(message).with_hint("Drop the index, and create it again afterwards."))
+        }
     }
 }
 

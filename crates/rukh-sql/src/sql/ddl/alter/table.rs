@@ -16,12 +16,12 @@ use rukh_keys::{DataType, Datum};
 use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
-    AlterAction, AlterTableStatement, ColumnDefinition, Computed, Expression, ForeignKeyDefinition,
-    IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable, TypeName,
-    UniqueDefinition, WalkMut, folded,
+    AlterAction, AlterSequenceStatement, AlterTableStatement, ColumnDefinition, Computed, Expression,
+    ForeignKeyDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable,
+    SequenceOptions, TypeName, UniqueDefinition, WalkMut, folded,
 };
 
-use super::column_type::retyped;
+use super::column_type::{keeps_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
@@ -140,10 +140,40 @@ pub(in crate::sql::ddl) fn alter_table(
         Ok::<_, Failed>(change.alteration()?)
     });
     match altered {
-        Ok(_) => Ok(()),
+        Ok(_) => widen_numbers(session, &table, &statement.actions),
         Err(Failed::Statement(error)) => Err(error),
         Err(Failed::Engine(error)) => Err(engine_error(error).at(statement.name.position)),
     }
+}
+
+/// Gives the sequences of identity columns the types that the columns have got.
+fn widen_numbers(session: &mut Session, table: &Table, actions: &[AlterAction]) -> Result<(), SqlError> {
+    for action in actions {
+        let AlterAction::SetType { column, ty, .. } = action else {
+            continue;
+        };
+        let is_identity = table
+            .column_named(&column.text)
+            .is_some_and(|column| column.values.identity.is_some());
+        if !is_identity {
+            continue;
+        }
+        let options = SequenceOptions {
+            ty: Some(ty.known()?),
+            ..SequenceOptions::default()
+        };
+        let name = ObjectName {
+            schema: None,
+            name: String::new(),
+            position: column.position,
+        };
+        let statement = AlterSequenceStatement {
+            options,
+            ..AlterSequenceStatement::of(name, false)
+        };
+        alter_numbers(session, table, column, &statement, None)?;
+    }
+    Ok(())
 }
 
 /// Gives a primary key to a table that was declared without one.
@@ -383,7 +413,10 @@ impl Change<'_> {
             AlterAction::SetNullable { column, nullable } => self.set_nullable(column, *nullable),
             AlterAction::SetType { column, ty, using } => {
                 let id = self.next.columns[self.position(column)?].id;
-                check_not_in_keys(self.catalog, &self.next, id).map_err(|error| error.at(column.position))?;
+                let (from, to) = (self.next.column(id).map(|column| column.ty), ty.known()?);
+                let keeps = using.is_none() && from.is_some_and(|from| keeps_values(&self.next, from, to));
+                check_not_in_keys(self.catalog, &self.next, id, keeps.then_some(to))
+                    .map_err(|error| error.at(column.position))?;
                 let own = Expression {
                     expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
                     position: column.position,

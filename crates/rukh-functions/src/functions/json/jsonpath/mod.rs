@@ -6,6 +6,7 @@
 //! | `tokens`   | its text as tokens                                                      |
 //! | `read`     | tokens as a tree                                                        |
 //! | `write`    | a tree as PostgreSQL writes it                                          |
+//! | `failure`  | why a path fails                                                        |
 //! | `item`     | values that a path finds                                                |
 //! | `run`      | what a path finds in a document                                         |
 //! | `conditions` | comparisons, `&&`, `exists`, `like_regex`: true, false or unknown     |
@@ -18,6 +19,7 @@
 
 mod arithmetic;
 mod conditions;
+mod failure;
 mod item;
 mod moments;
 mod read;
@@ -29,6 +31,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use failure::Failure;
 pub(crate) use item::Item;
-pub(crate) use run::{Failure, Search};
+pub(crate) use run::Search;
 pub(crate) use tree::Path;

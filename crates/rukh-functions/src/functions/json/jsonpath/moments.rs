@@ -6,8 +6,7 @@ use std::fmt;
 use rukh_error::SqlError;
 use rukh_keys::{DAY_MICROS, DataType, Datum, TIMESTAMP_MAX, TIMESTAMP_MIN};
 
-use super::item::Item;
-use super::run::{Failure, soft};
+use super::failure::{Failure, soft};
 use crate::functions::times::moment_input::{self, Exact};
 
 /// What is read where no template says how; the first one that fits counts.
@@ -122,9 +121,9 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Reads a string as a moment, by a template or by what it looks like.
-pub(super) fn read(item: &Item<'_>, template: Option<&str>) -> Result<Moment, Failure> {
-    let Some(text) = item.text() else {
+/// Reads a string as a moment, by a template or by what it looks like; `None` is no string.
+pub(super) fn read(text: Option<&str>, template: Option<&str>) -> Result<Moment, Failure> {
+    let Some(text) = text else {
         return Err(soft(
             "22031",
             "jsonpath item method .datetime() can only be applied to a string",
@@ -145,7 +144,7 @@ pub(super) fn read(item: &Item<'_>, template: Option<&str>) -> Result<Moment, Fa
         None => {
             let hint = "Use a datetime template argument to specify the input data format.";
             let error =
-                SqlError::statement("22007", format!("datetime format is not recognized: \"{text}\""));
+                SqlError::statement("22031", format!("datetime format is not recognized: \"{text}\""));
             Err(Failure::Soft(error.with_hint(hint)))
         }
     }

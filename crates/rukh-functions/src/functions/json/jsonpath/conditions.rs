@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use rukh_keys::JsonbKind;
 
+use super::failure::Failure;
 use super::item::Item;
 use super::moments::{self, Order};
-use super::run::{Failure, Found, Scope, Search};
+use super::run::{Found, Scope, Search};
 use super::tree::{Chain, Comparison, Condition};
 
 /// True or false; `None` is unknown.
@@ -14,7 +15,7 @@ type Truth = Option<bool>;
 
 impl<'d> Search<'_, 'd> {
     pub(super) fn condition(&self, condition: &Condition, scope: &Scope<'d>) -> Result<Truth, Failure> {
-        let deeper = scope.deeper()?;
+        let deeper = scope.deeper()?.quiet();
         Ok(match condition {
             Condition::And(sides) => match self.condition(&sides[0], &deeper)? {
                 Some(false) => Some(false),
@@ -34,28 +35,39 @@ impl<'d> Search<'_, 'd> {
             Condition::IsUnknown(of) => Some(self.condition(of, &deeper)?.is_none()),
             Condition::Exists(of) => self.exists(of, &deeper)?,
             Condition::Compares(comparison, sides) => {
+                let Some(lefts) = known(self.unwrapped(&sides[0], &deeper))? else {
+                    return Ok(None);
+                };
                 let Some(rights) = known(self.unwrapped(&sides[1], &deeper))? else {
                     return Ok(None);
                 };
-                self.holds(&sides[0], &deeper, |left| {
+                self.any_of(lefts.iter(), |left| {
                     self.any_of(rights.iter(), |right| self.compare(*comparison, left, right))
                 })?
             }
             Condition::StartsWith(sides) => {
+                let Some(lefts) = known(self.unwrapped(&sides[0], &deeper))? else {
+                    return Ok(None);
+                };
                 let Some(rights) = known(self.values(&sides[1], &deeper))? else {
                     return Ok(None);
                 };
-                self.holds(&sides[0], &deeper, |left| {
+                self.any_of(lefts.iter(), |left| {
                     self.any_of(rights.iter(), |right| {
                         let (text, start) = (left.text(), right.text());
                         Ok(text.zip(start).map(|(text, start)| text.starts_with(start)))
                     })
                 })?
             }
-            Condition::LikeRegex(of, like) => self.holds(of, &deeper, |item| {
-                let matched = item.text().map(|text| like.regex.is_match(text));
-                matched.transpose().map_err(Failure::Hard)
-            })?,
+            Condition::LikeRegex(of, like) => {
+                let Some(items) = known(self.unwrapped(of, &deeper))? else {
+                    return Ok(None);
+                };
+                self.any_of(items.iter(), |item| {
+                    let matched = item.text().map(|text| like.regex.is_match(text));
+                    matched.transpose().map_err(Failure::Hard)
+                })?
+            }
         })
     }
 
@@ -63,19 +75,6 @@ impl<'d> Search<'_, 'd> {
         match self.is_lax() {
             true => known(self.run(chain, scope, &mut Found::first())),
             false => known(self.values(chain, scope).map(|all| !all.is_empty())),
-        }
-    }
-
-    /// Whether a condition holds for any value of an expression.
-    fn holds(
-        &self,
-        chain: &Chain,
-        scope: &Scope<'d>,
-        test: impl FnMut(&Item<'d>) -> Result<Truth, Failure>,
-    ) -> Result<Truth, Failure> {
-        match known(self.unwrapped(chain, scope))? {
-            Some(items) => self.any_of(items.iter(), test),
-            None => Ok(None),
         }
     }
 

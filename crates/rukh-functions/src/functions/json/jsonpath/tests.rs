@@ -1,3 +1,5 @@
+//! Paths as texts, and how far they go.
+
 use rukh_keys::{Json, Jsonb};
 
 use super::{Failure, Path, Search};

@@ -1,12 +1,12 @@
 //! Arithmetic of a path, which is that of NUMERIC, and methods of numbers.
 
-use rukh_error::SqlError;
 use rukh_keys::{Json, JsonNumber, JsonbKind};
 
 use num_bigint::BigInt;
 
+use super::failure::{Failure, soft};
 use super::item::Item;
-use super::run::{Failure, Found, Scope, Search, soft};
+use super::run::{Found, Scope, Search};
 use super::tree::{Arithmetic, Chain, Method, Sign, Step};
 use crate::numbers::Number;
 
@@ -87,7 +87,7 @@ impl<'d> Search<'_, 'd> {
         for item in self.unwrapped(operand, scope)? {
             let number = match item.number() {
                 Some(number) => number,
-                // Nobody looks at the value.
+                // The value does not matter.
                 None if steps.is_empty() && found.stops_at_first() => continue,
                 None => {
                     let message = format!(
@@ -115,13 +115,13 @@ impl<'d> Search<'_, 'd> {
         let refused = |message: String| soft("22036", message);
         let number = match (item.number(), method) {
             (Some(number), Method::Double) => {
-                let value = number.to_double();
-                if !value.is_finite() {
+                if !number.to_double().is_finite() {
                     return Err(refused(format!(
                         "numeric argument of jsonpath item method .{name}() is out of range for type double precision"
                     )));
                 }
-                of_double(value)
+                // A number stays as it is.
+                number
             }
             (Some(number), Method::Abs) if number.is_negative() => number.negated(),
             (Some(number), Method::Abs) => number,
@@ -174,10 +174,4 @@ pub(super) fn subscript(items: &[Item<'_>]) -> Result<i32, Failure> {
         .to_i64()
         .and_then(|whole| i32::try_from(whole).ok());
     whole.ok_or_else(|| soft("22033", "jsonpath array subscript is out of integer range"))
-}
-
-impl From<SqlError> for Failure {
-    fn from(error: SqlError) -> Failure {
-        Failure::Hard(error)
-    }
 }

@@ -10,6 +10,7 @@ use rukh_error::SqlError;
 use rukh_keys::{Json, JsonNumber, Jsonb, JsonbKind};
 
 use super::arithmetic::subscript;
+use super::failure::{Failure, soft};
 use super::item::Item;
 use super::tree::{Chain, Head, Method, Path, Step};
 
@@ -19,20 +20,6 @@ const DEPTH_MAX: usize = 1_200;
 
 /// How many steps it may take, of which there are many where `**` follows `**`.
 const STEPS_MAX: u32 = 1 << 25;
-
-/// Why a path fails.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// An error of the values, which conditions and silent calls take as unknown.
-    Soft(SqlError),
-    /// An error of the statement.
-    Hard(SqlError),
-}
-
-/// Makes an error of the values.
-pub(super) fn soft(state: &'static str, message: impl Into<String>) -> Failure {
-    Failure::Soft(SqlError::statement(state, message.into()))
-}
 
 /// Values that have been found.
 pub(super) struct Found<'d> {
@@ -80,6 +67,8 @@ pub(super) struct Scope<'d> {
     size: usize,
     /// Whether members and elements that are not there are nothing, not an error.
     is_lenient: bool,
+    /// Whether an error of the values does not end the statement.
+    is_quiet: bool,
     depth: usize,
 }
 
@@ -132,11 +121,12 @@ impl<'p, 'd> Search<'p, 'd> {
         }
     }
 
-    fn scope(&self) -> Scope<'d> {
+    fn scope(&self, is_quiet: bool) -> Scope<'d> {
         Scope {
             current: Item::of(self.document),
             size: 0,
             is_lenient: self.is_lax(),
+            is_quiet,
             depth: 0,
         }
     }
@@ -148,7 +138,7 @@ impl<'p, 'd> Search<'p, 'd> {
     /// Returns all that the path finds; if errors of the values are passed over, what it finds before the first.
     pub(crate) fn all(&self, is_silent: bool) -> Result<Vec<Item<'d>>, Failure> {
         let mut found = Found::all();
-        match self.run(&self.path.root, &self.scope(), &mut found) {
+        match self.run(&self.path.root, &self.scope(is_silent), &mut found) {
             Err(Failure::Soft(_)) if is_silent => Ok(found.items),
             Err(failure) => Err(failure),
             Ok(_) => Ok(found.items),
@@ -156,10 +146,11 @@ impl<'p, 'd> Search<'p, 'd> {
     }
 
     /// Whether the path finds anything. In the mode `strict` all of it has to be without errors.
-    pub(crate) fn any(&self) -> Result<bool, Failure> {
+    pub(crate) fn any(&self, is_silent: bool) -> Result<bool, Failure> {
+        let scope = self.scope(is_silent);
         match self.is_lax() {
-            true => self.run(&self.path.root, &self.scope(), &mut Found::first()),
-            false => self.all(false).map(|all| !all.is_empty()),
+            true => self.run(&self.path.root, &scope, &mut Found::first()),
+            false => self.values(&self.path.root, &scope).map(|all| !all.is_empty()),
         }
     }
 
@@ -297,7 +288,11 @@ impl<'p, 'd> Search<'p, 'd> {
             Step::Descend(from, to) => {
                 let mut any = false;
                 if *from == Some(0) {
-                    any = self.go_on(rest, item.clone(), &scope.lenient(), found)?;
+                    any = match self.go_on(rest, item.clone(), &scope.lenient(), found) {
+                        // As in PostgreSQL, where what comes from the parts takes the place of the error.
+                        Err(Failure::Soft(_)) if scope.is_quiet && !item.is_scalar() => false,
+                        result => result?,
+                    };
                     if any && found.stops_at_first() {
                         return Ok(true);
                     }
@@ -355,7 +350,7 @@ impl<'p, 'd> Search<'p, 'd> {
                 self.go_on(rest, number, scope, found)
             }
             Step::DateTime(template) => {
-                let moment = super::moments::read(&item, template.as_deref())?;
+                let moment = super::moments::read(item.text(), template.as_deref())?;
                 self.go_on(rest, Item::Moment(moment), scope, found)
             }
         }
@@ -486,6 +481,14 @@ impl Scope<'_> {
             depth: self.depth.saturating_add(1),
             ..self.clone()
         })
+    }
+
+    /// Returns the scope in which errors of the values are unknown.
+    pub(super) fn quiet(&self) -> Self {
+        Scope {
+            is_quiet: true,
+            ..self.clone()
+        }
     }
 
     fn lenient(&self) -> Self {
