@@ -373,6 +373,17 @@ impl<'t> Search<'t> {
             [only] => return self.divide(only, from, to, groups, depth, rest),
             [first, others @ ..] => (first, others),
         };
+        if let (Node::Back(number), false) = (&first.node, self.options.ignores_case) {
+            // It is as long as what it refers to.
+            let length = groups[*number].map(|(first, last)| last.saturating_sub(first));
+            let place = length.map(|length| from.saturating_add(length));
+            return match place.filter(|place| *place <= to) {
+                Some(place) => self.divide(first, from, place, groups, depth, &mut |search, groups| {
+                    search.concat(others, place, to, groups, depth, rest)
+                }),
+                None => Ok(false),
+            };
+        }
         let before = self.automata.of(first)?;
         let behind = self.automata.behind(others)?;
         let mut places = self.meeting(&before, &behind, from, to);

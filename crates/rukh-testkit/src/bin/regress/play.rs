@@ -126,8 +126,9 @@ impl Players {
     /// Runs what begins or ends a transaction on both.
     fn controlled(&mut self, sql: &str, begins: Option<bool>) -> Verdict {
         if let Err(error) = self.postgres.batch_execute(sql) {
-            // A transaction that cannot be committed has ended, too.
-            if begins == Some(false) {
+            // A transaction that cannot be committed has ended, too; which one follows by CHAIN is not known here.
+            let is_plain = error.as_db_error().is_some() && !sql.to_lowercase().contains("chain");
+            if begins == Some(false) && is_plain {
                 self.in_transaction = false;
                 if self.rukh.batch_execute(sql).is_ok() {
                     let rukh = Answer::default();
