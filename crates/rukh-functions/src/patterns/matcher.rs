@@ -377,7 +377,8 @@ impl<'t> Search<'t> {
             // It is as long as what it refers to.
             let length = groups[*number].map(|(first, last)| last.saturating_sub(first));
             let place = length.map(|length| from.saturating_add(length));
-            return match place.filter(|place| *place <= to) {
+            let begins = self.places(&*self.automata.behind(others)?, to, from);
+            return match place.filter(|place| begins.contains(place)) {
                 Some(place) => self.divide(first, from, place, groups, depth, &mut |search, groups| {
                     search.concat(others, place, to, groups, depth, rest)
                 }),

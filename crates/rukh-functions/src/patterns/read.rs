@@ -353,13 +353,13 @@ impl<'t> Reader<'t> {
             ("?<!", false, true),
         ];
         let around = around.into_iter().find(|(sign, ..)| self.accept(sign));
-        let is_plain = around.is_none() && !self.accept("?:");
-        if is_plain && self.rest.starts_with('?') {
+        let is_group = around.is_none() && !self.accept("?:");
+        if is_group && self.rest.starts_with('?') {
             return Err(invalid("quantifier operand invalid"));
         }
         let mut number = 0;
         // Groups within a look-around are not kept.
-        let is_kept = is_plain && self.arounds == 0;
+        let is_kept = is_group && self.arounds == 0;
         if is_kept {
             self.groups = self.groups.saturating_add(1);
             number = self.groups;

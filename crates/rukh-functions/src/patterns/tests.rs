@@ -63,6 +63,8 @@ fn the_longest_match_counts() {
         ("abcabd", "(a|ab)(.*)\\1", "", "abcab ab c"),
         ("xabab", "(ab|b)\\1$", "", "abab ab"),
         ("aXxb", "(x)\\1", "i", "Xx X"),
+        ("aaxbaab", "(a)\\1b", "", "aab a"),
+        ("aaxaay", "(a)\\1(y)", "", "aay a y"),
         ("foo bar", "[[:<:]]bar[[:>:]]", "", "bar"),
         ("a.b", ".", "q", "."),
         ("a b", "a\\ b # c", "x", "a b"),

@@ -17,7 +17,7 @@ const SEED: u64 = 1;
 /// Patterns of a case.
 const PATTERNS: usize = 400;
 
-const ATOMS: [&str; 40] = [
+const ATOMS: [&str; 43] = [
     "a",
     "b",
     "c",
@@ -58,6 +58,9 @@ const ATOMS: [&str; 40] = [
     "[]b]",
     "\\1",
     "",
+    "\\1",
+    "\\1",
+    "\\2",
 ];
 
 const QUANTIFIERS: [&str; 14] = [
