@@ -43,6 +43,20 @@ pub enum JsonbKind {
     Object,
 }
 
+impl JsonbKind {
+    /// Returns the name that `jsonb_typeof` gives.
+    pub fn name(self) -> &'static str {
+        match self {
+            JsonbKind::Null => "null",
+            JsonbKind::Bool(_) => "boolean",
+            JsonbKind::Number => "number",
+            JsonbKind::Text => "string",
+            JsonbKind::Array => "array",
+            JsonbKind::Object => "object",
+        }
+    }
+}
+
 /// A value in the form of JSONB.
 ///
 /// Reading is total: bytes that are no form give some value, never a panic. [`Jsonb::is_form`] says whether they are one.

@@ -4,7 +4,7 @@
 
 use datafusion::common::ScalarValue;
 use rukh_error::SqlError;
-use rukh_keys::{Json, Jsonb, JsonbKind, json_elements};
+use rukh_keys::{Json, JsonbKind, json_elements};
 
 use super::values::{boolean, document, text, texts, wrong_kind};
 use crate::functions::common::row_values::{Compute, int4};
@@ -21,7 +21,9 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 10] = [
     }),
     ("jsonb_exists_any", |values| exists(values, false)),
     ("jsonb_exists_all", |values| exists(values, true)),
-    ("jsonb_typeof", |values| Ok(type_name(document(values, 0)?))),
+    ("jsonb_typeof", |values| {
+        Ok(ScalarValue::from(document(values, 0)?.kind().name()))
+    }),
     ("json_typeof", |values| {
         let written = text(values, 0)?.trim_start();
         let name = match written.as_bytes().first() {
@@ -69,18 +71,6 @@ fn exists(values: &[ScalarValue], all: bool) -> Result<ScalarValue, SqlError> {
         true => found.all(|is_found| is_found),
         false => found.any(|is_found| is_found),
     }))
-}
-
-fn type_name(document: Jsonb<'_>) -> ScalarValue {
-    let name = match document.kind() {
-        JsonbKind::Null => "null",
-        JsonbKind::Bool(_) => "boolean",
-        JsonbKind::Number => "number",
-        JsonbKind::Text => "string",
-        JsonbKind::Array => "array",
-        JsonbKind::Object => "object",
-    };
-    ScalarValue::Utf8(Some(name.to_string()))
 }
 
 /// Returns a tree without the members that are null.

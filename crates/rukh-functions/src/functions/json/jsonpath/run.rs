@@ -313,7 +313,7 @@ impl<'p, 'd> Search<'p, 'd> {
             Step::Method(Method::Type) => {
                 let name = match &item {
                     Item::Moment(moment) => moment.type_name(),
-                    Item::Form(_) => kind_name(item.kind()),
+                    Item::Form(_) => item.kind().name(),
                 };
                 self.go_on(rest, made(&Json::Text(name.to_string()))?, scope, found)
             }
@@ -526,15 +526,4 @@ fn whole_number(value: i64) -> Result<Json, Failure> {
 
 fn whole<'d>(value: i64) -> Result<Item<'d>, Failure> {
     made(&whole_number(value)?)
-}
-
-fn kind_name(kind: JsonbKind) -> &'static str {
-    match kind {
-        JsonbKind::Null => "null",
-        JsonbKind::Bool(_) => "boolean",
-        JsonbKind::Number => "number",
-        JsonbKind::Text => "string",
-        JsonbKind::Array => "array",
-        JsonbKind::Object => "object",
-    }
 }
