@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{
-    CatalogError, ForeignKey, GrantTarget, Index, IndexId, Rights, Role, RoleId, Schema, SchemaId, Sequence,
-    SequenceId, Table, TableId, Type, TypeId, View, ViewId,
+    CatalogError, ForeignKey, Function, FunctionId, GrantTarget, Index, IndexId, Rights, Role, RoleId,
+    Schema, SchemaId, Sequence, SequenceId, Table, TableId, Type, TypeId, View, ViewId,
 };
 
 /// All definitions at one moment: an immutable value, replaced as a whole by DDL.
@@ -21,6 +21,7 @@ pub struct Catalog {
     roles: BTreeMap<RoleId, Arc<Role>>,
     schemas: BTreeMap<SchemaId, Arc<Schema>>,
     types: BTreeMap<TypeId, Arc<Type>>,
+    functions: BTreeMap<FunctionId, Arc<Function>>,
 }
 
 /// The schema that is always there, and that names without one are in unless a session says otherwise.
@@ -99,6 +100,7 @@ impl Catalog {
         let others = others.chain(self.roles.keys().map(|id| id.0));
         let others = others.chain(self.schemas.keys().map(|id| id.0));
         let others = others.chain(self.types.keys().map(|id| id.0));
+        let others = others.chain(self.functions.keys().map(|id| id.0));
         tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
@@ -232,6 +234,33 @@ impl Catalog {
         let mut next = self.clone();
         next.version += 1;
         next.types.remove(&id);
+        next
+    }
+
+    /// Returns all functions that the database defines, in order of creation.
+    pub fn functions(&self) -> impl Iterator<Item = &Arc<Function>> {
+        self.functions.values()
+    }
+
+    /// Returns the functions of this name, which differ in the types of their parameters.
+    pub fn functions_named(&self, schema: &str, name: &str) -> impl Iterator<Item = &Arc<Function>> {
+        let functions = self.functions.values();
+        functions.filter(move |function| function.schema == schema && function.name == name)
+    }
+
+    /// Returns the catalog with this function added or replaced.
+    pub fn with_function(&self, function: Function) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.functions.insert(function.id, Arc::new(function));
+        next
+    }
+
+    /// Returns the catalog without this function.
+    pub fn without_function(&self, id: FunctionId) -> Self {
+        let mut next = self.clone();
+        next.version += 1;
+        next.functions.remove(&id);
         next
     }
 

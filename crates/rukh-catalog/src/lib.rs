@@ -14,6 +14,7 @@ mod counter;
 mod domain;
 mod error;
 mod foreign;
+mod function;
 mod ids;
 mod index;
 mod key;
@@ -28,6 +29,7 @@ pub use catalog::{Catalog, PUBLIC};
 pub use domain::{Domain, DomainCheck};
 pub use error::CatalogError;
 pub use foreign::{ForeignAction, ForeignKey, ForeignTiming, can_refer};
+pub use function::{Function, FunctionId, Parameter, Returns, ValueType, Volatility};
 pub use ids::{ColumnId, FamilyId, IndexId, TableId};
 pub use index::{Index, IndexLayout, IndexPredicate, IndexState};
 pub use key::{KeyElement, KeyExpr, SaltOptions, begins_with};
@@ -38,7 +40,7 @@ pub use object::{
 pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, import_key, is_outdated, role_key, schema_key, sequence_key,
+    encode_object, encode_table, function_key, import_key, is_outdated, role_key, schema_key, sequence_key,
     sequence_state_key, table_key, type_key, view_key,
 };
 pub use table::{

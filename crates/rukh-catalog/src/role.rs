@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, SchemaId, SequenceId, TableId, ViewId};
+use crate::{Catalog, FunctionId, SchemaId, SequenceId, TableId, TypeId, ViewId};
 
 /// Identifies a role for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -170,6 +170,8 @@ impl Role {
                 || catalog.sequence(SequenceId(id)).is_some()
                 || catalog.views().any(|view| view.id == ViewId(id))
                 || catalog.schemas().any(|schema| schema.id == SchemaId(id))
+                || catalog.types().any(|ty| ty.id() == TypeId(id))
+                || catalog.functions().any(|function| function.id == FunctionId(id))
         };
         self.owns.retain(|id| is_there(*id));
         self.grants.retain(|grant| match grant.on {

@@ -5,14 +5,16 @@
 //! | `format`     | the format version in decimal           |
 //! | `next_id`    | the next table or index id, in decimal  |
 //! | `table/<id>` | the table as JSON, id as eight digits   |
-//! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>`, `type/<id>` | as tables are |
+//! | `sequence/<id>`, `view/<id>`, `role/<id>`, `schema/<id>`, `type/<id>`, `function/<id>` | as tables are |
 //! | `sequence_state/<id>` | the next number to give, in decimal, with a sign and a zero before it if it was set, or `end` |
 //! | `import/<journal>` | the file that was imported last and may not be in the journal yet |
 //!
 //! JSON, because definitions are few, are read once per start, and should be readable in `rukh dump`.
 
 use crate::check::check_definition;
-use crate::{CatalogError, Index, KeyExpr, RoleId, SchemaId, SequenceId, Table, TableId, TypeId, ViewId};
+use crate::{
+    CatalogError, FunctionId, Index, KeyExpr, RoleId, SchemaId, SequenceId, Table, TableId, TypeId, ViewId,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -41,7 +43,8 @@ use serde::de::DeserializeOwned;
 /// | 16      | enums                                                                             |
 /// | 17      | domains                                                                           |
 /// | 18      | dates and timestamps before the year 1, and infinities of them                    |
-pub const FORMAT_VERSION: u32 = 18;
+/// | 19      | functions                                                                         |
+pub const FORMAT_VERSION: u32 = 19;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];
@@ -69,6 +72,8 @@ impl StoredCatalog {
     pub const SCHEMA_PREFIX: &'static [u8] = b"schema/";
     /// Prefix of the keys of types.
     pub const TYPE_PREFIX: &'static [u8] = b"type/";
+    /// Prefix of the keys of functions.
+    pub const FUNCTION_PREFIX: &'static [u8] = b"function/";
 }
 
 /// Returns the key of a table's definition.
@@ -111,12 +116,17 @@ pub fn type_key(id: TypeId) -> Vec<u8> {
     format!("type/{:08}", id.0).into_bytes()
 }
 
-/// Writes the definition of a sequence, view, role, schema or type.
+/// Returns the key of a function's definition.
+pub fn function_key(id: FunctionId) -> Vec<u8> {
+    format!("function/{:08}", id.0).into_bytes()
+}
+
+/// Writes the definition of a sequence, view, role, schema, type or function.
 pub fn encode_object(object: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(object).expect("a definition has no map with keys that are not strings")
 }
 
-/// Reads the definition of a sequence, view, role, schema or type; fails with [`CatalogError::Corrupted`] that names the key.
+/// Reads the definition of a sequence, view, role, schema, type or function; fails with [`CatalogError::Corrupted`] that names the key.
 pub fn decode_object<T: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<T, CatalogError> {
     serde_json::from_slice(value).map_err(|error| CatalogError::Corrupted {
         key: String::from_utf8_lossy(key).into_owned(),

@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, Domain, DomainCheck, FORMAT_VERSION, Family, FamilyId,
-    IndexDraft, IndexId, IndexPredicate, IndexState, KeyElement, KeyExpr, SaltOptions, Table, TableDraft,
-    TableId, Type, TypeId, TypeKind, decode_format, decode_object, decode_table, encode_object, encode_table,
-    has_type, table_key, validate_index, validate_table, with_type,
+    Catalog, CatalogError, Column, ColumnId, Domain, DomainCheck, FORMAT_VERSION, Family, FamilyId, Function,
+    FunctionId, IndexDraft, IndexId, IndexPredicate, IndexState, KeyElement, KeyExpr, Parameter, Returns,
+    SaltOptions, Table, TableDraft, TableId, Type, TypeId, TypeKind, ValueType, Volatility, decode_format,
+    decode_object, decode_table, encode_object, encode_table, has_type, table_key, validate_index,
+    validate_table, with_type,
 };
 use rukh_keys::{DataType, Datum, EnumDefinition, EnumType, SortOrder};
 
@@ -451,6 +452,50 @@ fn types_are_stored_as_they_were() {
     let ty = Type::new(TypeKind::Domain(domain(8, "d", DataType::Integer, None)));
     let again: Type = decode_object(b"type/8", &encode_object(&ty)).unwrap();
     assert_eq!(again, ty);
+}
+
+/// Functions have their types with them: those of the database change with the types.
+#[test]
+fn functions_are_stored_with_their_types() {
+    let value = |ty| ValueType { ty, domain: None };
+    let mood = EnumDefinition::new(5, "public", "mood", &["sad".to_string()]);
+    let parameter = |name: &str, ty, default: Option<&str>| Parameter {
+        name: Some(name.into()),
+        ty,
+        default: default.map(Into::into),
+    };
+    let function = Function {
+        id: FunctionId(9),
+        schema: "s".into(),
+        name: "f".into(),
+        parameters: vec![
+            parameter("a", value(DataType::Enum(EnumType::of(mood.clone()))), None),
+            parameter("b", value(DataType::Integer), Some("1")),
+        ],
+        returns: Returns::Table(vec![("x".into(), value(DataType::Varchar(None)))]),
+        source: "select a || b".into(),
+        is_expression: false,
+        sql: "SELECT $1 || $2".into(),
+        inlines: false,
+        volatility: Volatility::Stable,
+        strict: true,
+        comment: None,
+    };
+    assert_eq!(function.arity(), 1..=2);
+    assert_eq!(function.signature(), "f(mood,integer)");
+    let again: Function = decode_object(b"function/9", &encode_object(&function)).unwrap();
+    assert_eq!(again, function);
+    let state = TypeKind::Enum(EnumDefinition {
+        name: "state".into(),
+        ..mood
+    });
+    let changed = with_type(&function, &state).unwrap();
+    assert_eq!(changed.signature(), "f(state,integer)");
+    let catalog = Catalog::default().with_function(function.clone());
+    assert_eq!(catalog.functions_named("s", "f").count(), 1);
+    assert_eq!(catalog.functions_named("public", "f").count(), 0);
+    assert_eq!(catalog.next_id(), 10);
+    assert_eq!(catalog.without_function(FunctionId(9)).functions().count(), 0);
 }
 
 /// A change of a type reaches its copies in columns, in domains made of it, and in columns of these.

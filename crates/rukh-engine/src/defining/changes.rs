@@ -6,7 +6,8 @@ use crate::forms::stored;
 use crate::state::shared::Engine;
 use crate::{EngineError, SequenceState};
 use rukh_catalog::{
-    Catalog, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, Type, TypeId, View, ViewId,
+    Catalog, Function, FunctionId, Role, Schema, SchemaId, Sequence, SequenceId, Table, TableId, Type,
+    TypeId, View, ViewId,
 };
 
 /// What becomes of definitions, all at once.
@@ -34,6 +35,10 @@ pub struct DefinitionChanges {
     pub types: Vec<Type>,
     /// Types that go.
     pub dropped_types: Vec<TypeId>,
+    /// Functions as they are to be; those with the id 0 are new, and get one.
+    pub functions: Vec<Function>,
+    /// Functions to drop.
+    pub dropped_functions: Vec<FunctionId>,
 }
 
 impl Engine {
@@ -91,6 +96,13 @@ impl Engine {
                 _ => changed.put_sequence(sequence),
             }
         }
+        for mut function in changes.functions {
+            if function.id == FunctionId(0) {
+                function.id = FunctionId(under_way.take_id());
+            }
+            stored::put_function(&mut changed.batch, &function);
+            changed.catalog = changed.catalog.with_function(function);
+        }
         for role in changes.roles {
             stored::put_role(&mut changed.batch, &role);
             changed.catalog = changed.catalog.with_role(role);
@@ -116,6 +128,10 @@ impl Engine {
         for id in changes.dropped_types {
             stored::delete_type(&mut changed.batch, id);
             changed.catalog = changed.catalog.without_type(id);
+        }
+        for id in changes.dropped_functions {
+            stored::delete_function(&mut changed.batch, id);
+            changed.catalog = changed.catalog.without_function(id);
         }
         for id in changes.dropped_schemas {
             stored::delete_schema(&mut changed.batch, id);

@@ -186,6 +186,13 @@ fn drop_schema(inner: &Inner, schema: &Schema, done: &mut Vec<Recovery>) -> Resu
         stored::delete_type(&mut batch, ty.id());
         next = next.without_type(ty.id());
     }
+    for function in catalog
+        .functions()
+        .filter(|function| function.schema == schema.name)
+    {
+        stored::delete_function(&mut batch, function.id);
+        next = next.without_function(function.id);
+    }
     inner.commit_definitions(batch, next)
 }
 

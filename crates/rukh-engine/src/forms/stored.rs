@@ -5,10 +5,10 @@
 
 use crate::{EngineError, ImportNote, SequenceState};
 use rukh_catalog::{
-    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Index, IndexState, Role, RoleId, Schema, SchemaId,
-    Sequence, SequenceId, StoredCatalog, Table, TableId, Type, TypeId, View, ViewId, decode_format,
-    decode_object, decode_table, encode_format, encode_object, encode_table, import_key, role_key,
-    schema_key, sequence_key, sequence_state_key, table_key, type_key, view_key,
+    Catalog, CatalogError, FORMAT_KEY, FORMAT_VERSION, Function, FunctionId, Index, IndexState, Role, RoleId,
+    Schema, SchemaId, Sequence, SequenceId, StoredCatalog, Table, TableId, Type, TypeId, View, ViewId,
+    decode_format, decode_object, decode_table, encode_format, encode_object, encode_table, function_key,
+    import_key, role_key, schema_key, sequence_key, sequence_state_key, table_key, type_key, view_key,
 };
 use rukh_keys::KeyRange;
 use rukh_kv::{Durability, KvStore, ScanSpec, TableOptions, WriteBatch};
@@ -117,6 +117,10 @@ pub(crate) fn load_catalog(store: &dyn KvStore) -> Result<Catalog, EngineError> 
         catalog = catalog.with_type(ty);
         Ok(())
     })?;
+    all(StoredCatalog::FUNCTION_PREFIX, &mut |key, value| {
+        catalog = catalog.with_function(decode_object(key, value)?);
+        Ok(())
+    })?;
     all(StoredCatalog::SCHEMA_PREFIX, &mut |key, value| {
         catalog = catalog.with_schema(decode_object(key, value)?);
         Ok(())
@@ -223,6 +227,16 @@ pub(crate) fn put_type(batch: &mut WriteBatch, ty: &Type) {
 /// Removes a type.
 pub(crate) fn delete_type(batch: &mut WriteBatch, id: TypeId) {
     batch.delete(CATALOG, &type_key(id));
+}
+
+/// Writes the definition of a function.
+pub(crate) fn put_function(batch: &mut WriteBatch, function: &Function) {
+    batch.put(CATALOG, &function_key(function.id), &encode_object(function));
+}
+
+/// Removes a function.
+pub(crate) fn delete_function(batch: &mut WriteBatch, id: FunctionId) {
+    batch.delete(CATALOG, &function_key(id));
 }
 
 /// Removes a schema.

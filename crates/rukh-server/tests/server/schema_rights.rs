@@ -141,3 +141,85 @@ fn who_makes_something_in_a_schema_owns_it() {
     run(&mut other, "INSERT INTO theirs.t SELECT nextval('theirs.q')");
     run(&mut other, "DROP SCHEMA theirs CASCADE");
 }
+
+#[test]
+fn who_makes_a_type_owns_it() {
+    let database = database(&[
+        "CREATE USER u",
+        "CREATE USER w",
+        "GRANT CREATE ON SCHEMA public TO u",
+        "GRANT CREATE ON SCHEMA public TO w",
+    ]);
+    let (mut user, mut other) = (connect_as(&database, "u"), connect_as(&database, "w"));
+    run(&mut user, "CREATE TYPE mood AS ENUM ('sad')");
+    run(&mut user, "CREATE DOMAIN pos AS INT CHECK (value > 0)");
+    // Each change of roles looks at what they own.
+    run(&mut database.connect(), "CREATE USER x");
+    let owner = |name: &str| denied(&format!("must be owner of type {name}"));
+    assert_eq!(
+        outcome(&mut other, "ALTER TYPE mood ADD VALUE 'ok'"),
+        owner("mood")
+    );
+    assert_eq!(outcome(&mut other, "DROP DOMAIN pos"), owner("pos"));
+    run(&mut user, "ALTER TYPE mood ADD VALUE 'ok'");
+    run(&mut user, "DROP DOMAIN pos");
+}
+
+#[test]
+fn a_function_reads_what_its_caller_may_read() {
+    let database = database(&[
+        "CREATE USER u",
+        "CREATE USER w",
+        "GRANT CREATE ON SCHEMA public TO u",
+        "CREATE TABLE secret (id INT PRIMARY KEY)",
+        "INSERT INTO secret VALUES (7)",
+        "CREATE FUNCTION plain(a INT) RETURNS INT LANGUAGE sql AS 'SELECT a + 1'",
+        "CREATE FUNCTION of_administrator() RETURNS INT LANGUAGE sql AS 'SELECT max(id) FROM secret'",
+        "CREATE VIEW through AS SELECT of_administrator() AS n",
+        "GRANT SELECT ON through TO u",
+    ]);
+    let mut administrator = database.connect();
+    let (mut user, mut other) = (connect_as(&database, "u"), connect_as(&database, "w"));
+    let closed = denied("permission denied for table secret");
+    run(&mut user, "SELECT plain(1)");
+    // A function has no rights of its own, in a view of its owner neither.
+    for sql in ["SELECT of_administrator()", "SELECT * FROM through"] {
+        assert_eq!(outcome(&mut user, sql), closed, "{sql}");
+    }
+    let own = "FUNCTION own() RETURNS SETOF INT LANGUAGE sql AS";
+    run(&mut user, &format!("CREATE {own} 'SELECT 1'"));
+    run(&mut user, "CREATE VIEW of_user AS SELECT * FROM own()");
+    run(&mut user, "GRANT SELECT ON of_user TO w");
+    run(&mut other, "SELECT * FROM of_user");
+    run(
+        &mut user,
+        &format!("CREATE OR REPLACE {own} 'SELECT id FROM secret'"),
+    );
+    assert_eq!(outcome(&mut user, "SELECT * FROM own()"), closed);
+    for sql in ["SELECT * FROM of_user", "SELECT (SELECT count(*) FROM own())"] {
+        assert_eq!(outcome(&mut other, sql), closed, "{sql}");
+    }
+    // With the right on the table the function reads it; through the view, the right of the role that reads the view counts.
+    run(&mut administrator, "GRANT SELECT ON secret TO u");
+    run(&mut user, "SELECT * FROM of_user");
+    assert_eq!(outcome(&mut other, "SELECT * FROM of_user"), closed);
+    // Definitions are their owner's.
+    let owner = denied("must be owner of function plain");
+    for sql in [
+        "DROP FUNCTION plain(INT)",
+        "ALTER FUNCTION plain RENAME TO mine",
+        "COMMENT ON FUNCTION plain(INT) IS 'x'",
+        "CREATE OR REPLACE FUNCTION plain(a INT) RETURNS INT LANGUAGE sql AS 'SELECT a + 2'",
+    ] {
+        assert_eq!(outcome(&mut user, sql), owner, "{sql}");
+    }
+    assert_eq!(
+        outcome(
+            &mut other,
+            "CREATE FUNCTION f() RETURNS INT LANGUAGE sql AS 'SELECT 1'"
+        ),
+        denied("permission denied for schema public")
+    );
+    run(&mut administrator, "ALTER FUNCTION plain(INT) OWNER TO u");
+    run(&mut user, "DROP FUNCTION plain(INT)");
+}

@@ -20,8 +20,8 @@ use rukh_engine::{
     LockWait, Patience, Row, RowLock, Savepoint, Snapshot, StatementLocks, Transaction, Write,
 };
 use rukh_syntax::{
-    CopyDirection, Discarded, IndexAction, Isolation, KeptStatement, LockStatement, Name, ObjectName,
-    Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement, TypeStatement,
+    CopyDirection, Discarded, FunctionStatement, IndexAction, Isolation, KeptStatement, LockStatement, Name,
+    ObjectName, Ownable, SchemaStatement, Statement, TransactionModes, TransactionStatement, TypeStatement,
 };
 
 use crate::exec::held::{Block, NamedSavepoint, Prepared, TransactionStatus};
@@ -706,6 +706,7 @@ fn defines(statement: &Statement) -> bool {
         | Statement::Role(_)
         | Statement::Schema(_)
         | Statement::Type(_)
+        | Statement::Function(_)
         | Statement::SetSchema { .. }
         | Statement::Rename { .. } => true,
         _ => false,
@@ -787,6 +788,11 @@ fn command(statement: &Statement) -> &'static str {
             TypeStatement::Drop { domains: true, .. } => "DROP DOMAIN",
             TypeStatement::Drop { .. } => "DROP TYPE",
             _ => "ALTER TYPE",
+        },
+        Statement::Function(statement) => match statement.as_ref() {
+            FunctionStatement::Create(_) => "CREATE FUNCTION",
+            FunctionStatement::Drop { .. } => "DROP FUNCTION",
+            FunctionStatement::Alter { .. } => "ALTER FUNCTION",
         },
         Statement::SetSchema { kind, .. } | Statement::Rename { kind, .. } => match kind {
             Ownable::Type => "ALTER TYPE",

@@ -20,6 +20,7 @@ use rukh_syntax::make::select_values;
 use rukh_syntax::sqlparser::ast;
 use rukh_syntax::{OnCommit, Statement};
 
+use crate::bind::names::functions::calls_any;
 use crate::bind::names::qualify::{makes_temporary, qualify};
 use crate::bind::names::type_names::names_types;
 use crate::bind::passes::{self, PassWatch};
@@ -441,8 +442,15 @@ impl Session {
             _ => true,
         };
         let catalog = self.engine().catalog();
+        let calls_a_function = || match statement {
+            Statement::Query(query) => calls_any(query, &catalog),
+            _ => true,
+        };
         let is_plain = path.is_public(&catalog, user, temporary) && !makes_temporary(statement);
-        if is_plain && (catalog.types().next().is_none() || !names_a_type()) {
+        if is_plain
+            && (catalog.types().next().is_none() || !names_a_type())
+            && (catalog.functions().next().is_none() || !calls_a_function())
+        {
             return Ok(None);
         }
         let catalog = self.catalog();

@@ -8,6 +8,7 @@ use super::definitions::alter;
 use super::definitions::create_index;
 use super::definitions::create_table;
 use super::definitions::domain;
+use super::definitions::function;
 use super::definitions::role;
 use super::definitions::schema;
 use super::definitions::sequence;
@@ -52,6 +53,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
         "alter" if reader.peeks(&["alter", "schema"]) => schema::alter_schema(reader),
         "alter" if reader.peeks(&["alter", "type"]) => types::alter_type(reader),
         "alter" if reader.peeks(&["alter", "domain"]) => domain::alter_domain(reader),
+        "alter" if reader.peeks(&["alter", "function"]) => function::alter_function(reader),
         "alter" => alter::alter(reader),
         "reindex" => alter::reindex(reader),
         "refresh" => refresh(reader),
@@ -104,6 +106,7 @@ pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementErro
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
         () if reader.peeks(&["create", "type"]) => types::create_type(reader),
         () if reader.peeks(&["create", "domain"]) => domain::create_domain(reader),
+        () if reader.peeks_at(at, "function") => function::create_function(reader),
         () if reader.peeks(&["create", "index"]) => create_index::create_index(reader),
         () if reader.peeks(&["create", "unique", "index"]) => create_index::create_index(reader),
         () => not_done(reader, "CREATE"),
@@ -124,7 +127,6 @@ const OBJECTS: &[&str] = &[
     "extension",
     "external",
     "foreign",
-    "function",
     "global",
     "language",
     "local",
@@ -178,6 +180,9 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     }
     if reader.peeks(&["drop", "type"]) || reader.peeks(&["drop", "domain"]) {
         return types::drop_type(reader);
+    }
+    if reader.peeks(&["drop", "function"]) {
+        return function::drop_function(reader);
     }
     let materialized = reader.peeks(&["drop", "materialized", "view"]);
     if reader.accept(&["drop", "view"]) || reader.accept(&["drop", "materialized", "view"]) {
@@ -236,13 +241,15 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
         CommentTarget::Schema(reader.name()?)
     } else if reader.accept(&["type"]) || reader.accept(&["domain"]) {
         CommentTarget::Type(reader.object_name()?)
+    } else if reader.accept(&["function"]) {
+        CommentTarget::Function(function::function_name(reader)?)
     } else if reader.accept(&["column"]) {
         let (table, column) = reader.column_of_table()?;
         CommentTarget::Column { table, column }
     } else {
-        return Err(
-            reader.unsupported("COMMENT ON takes a table, column, index, view, sequence, type or schema")
-        );
+        return Err(reader.unsupported(
+            "COMMENT ON takes a table, column, index, view, sequence, type, function or schema",
+        ));
     };
     reader.expect(&["is"])?;
     let text = match reader.accept(&["null"]) {

@@ -9,6 +9,7 @@
 //! | `ORDER BY a USING <`, `>`    | `ORDER BY a ASC`, `DESC`      | types have one order each                       |
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
+//! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -25,6 +26,9 @@ const BEFORE_QUERY: [&str; 7] = ["as", "union", "except", "intersect", "all", "d
 
 /// Settles the spellings of a statement.
 pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
+    for token in tokens.iter_mut().filter(|token| is_word(&token.token, "top")) {
+        token.token = Token::make_word("top", Some('"'));
+    }
     let any = |words: &[&str]| {
         let mut all = tokens.iter();
         all.any(|token| words.iter().any(|word| is_word(&token.token, word)))

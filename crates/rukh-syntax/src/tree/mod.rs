@@ -2,6 +2,7 @@
 
 mod changes;
 mod copy;
+mod functions;
 mod names;
 mod objects;
 mod roles;
@@ -14,6 +15,10 @@ pub use changes::{AlterAction, AlterTableStatement, Computed, IndexAction};
 pub use copy::{
     CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForcedColumns,
     GivenColumns, RejectOptions,
+};
+pub use functions::{
+    FunctionAction, FunctionBody, FunctionDefinition, FunctionName, FunctionStatement, ParameterDefinition,
+    ReturnsDefinition,
 };
 pub use names::{CommentTarget, Expression, Name, ObjectName, TypeName, folded, undefined_type};
 pub use objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, Restart, SequenceOptions};

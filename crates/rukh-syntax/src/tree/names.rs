@@ -5,6 +5,7 @@ use std::fmt;
 use rukh_keys::DataType;
 use sqlparser::ast::{self, Expr};
 
+use super::functions::FunctionName;
 use crate::StatementError;
 use crate::text::{place_of, quoted};
 
@@ -163,4 +164,6 @@ pub enum CommentTarget {
     Schema(Name),
     /// A type.
     Type(ObjectName),
+    /// A function.
+    Function(FunctionName),
 }

@@ -5,6 +5,7 @@ use sqlparser::ast;
 
 use super::changes::{AlterTableStatement, IndexAction};
 use super::copy::{CopyOptions, CopyStatement};
+use super::functions::FunctionStatement;
 use super::names::{CommentTarget, Expression, Name, ObjectName, TypeName};
 use super::objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, SequenceOptions};
 use super::roles::RoleStatement;
@@ -211,6 +212,8 @@ pub enum Statement {
     Schema(Box<SchemaStatement>),
     /// CREATE TYPE and its kin.
     Type(Box<TypeStatement>),
+    /// CREATE FUNCTION and its kin.
+    Function(Box<FunctionStatement>),
     /// ALTER TABLE, VIEW or SEQUENCE … SET SCHEMA.
     SetSchema {
         /// What is moved.

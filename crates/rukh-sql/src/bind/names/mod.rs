@@ -2,6 +2,7 @@
 //!
 //! Deliberately not here: what an expression means (`spelling`, `types`).
 
+pub(crate) mod functions;
 pub(crate) mod grouped_keys;
 pub(crate) mod joined;
 pub(crate) mod locked_relations;

@@ -4,7 +4,7 @@
 //! `b.a`, and does not look further out. So such a relation gets a name that no column has, and that is not shown:
 //! everywhere in the query, if no other relation of the query has its name.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
@@ -32,8 +32,31 @@ pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) {
         })
         .collect();
     if !renamed.is_empty() {
-        let ControlFlow::Continue(()) = query.walk_mut(&mut Rename { renamed });
+        let rows = HashMap::new();
+        let ControlFlow::Continue(()) = query.walk_mut(&mut Rename { renamed, rows });
     }
+}
+
+/// Gives all relations of a query names of their own, with a number behind them that is not shown. `columns` are the names that columns
+/// of them may have.
+///
+/// A query that names a relation with its schema stays as it is.
+pub(crate) fn number(query: &mut Query, number: usize, columns: &BTreeSet<String>) {
+    let mut names = Names::default();
+    let ControlFlow::Continue(()) = query.walk(&mut names);
+    if names.has_schemas {
+        return;
+    }
+    let relations = names.relations.into_keys();
+    let renamed: HashMap<String, Ident> = relations
+        .map(|name| {
+            let new = Ident::with_quote('"', format!("{name}{HIDDEN}{number}"));
+            (name, new)
+        })
+        .collect();
+    let rows = renamed.iter().filter(|(name, _)| !columns.contains(*name));
+    let rows = rows.map(|(name, new)| (name.clone(), new.clone())).collect();
+    let ControlFlow::Continue(()) = query.walk_mut(&mut Rename { renamed, rows });
 }
 
 /// A name of relations.
@@ -53,6 +76,8 @@ struct Names {
     depth: usize,
     relations: HashMap<String, Relation>,
     uses: Vec<(String, usize)>,
+    /// Whether a column is qualified by a relation with its schema.
+    has_schemas: bool,
 }
 
 impl Visitor for Names {
@@ -89,7 +114,10 @@ impl Visitor for Names {
             match parts.as_slice() {
                 [relation, _] => self.uses.push((folded(relation), self.depth)),
                 // With its schema; it has to keep its name.
-                [.., relation, _] => self.relations.entry(folded(relation)).or_default().count += 2,
+                [.., relation, _] => {
+                    self.relations.entry(folded(relation)).or_default().count += 2;
+                    self.has_schemas = true;
+                }
                 _ => {}
             }
         }
@@ -127,6 +155,8 @@ pub(crate) fn name_of(factor: &TableFactor) -> Option<String> {
 
 struct Rename {
     renamed: HashMap<String, Ident>,
+    /// Those whose name alone is a row of theirs.
+    rows: HashMap<String, Ident>,
 }
 
 impl VisitorMut for Rename {
@@ -176,6 +206,11 @@ impl VisitorMut for Rename {
             let span = relation.span;
             *relation = new.clone();
             relation.span = span;
+        }
+        if let Expr::Identifier(name) = expr
+            && let Some(new) = self.rows.get(&folded(name))
+        {
+            *name = new.clone();
         }
         ControlFlow::Continue(())
     }

@@ -13,13 +13,13 @@ use rukh_catalog::{Catalog, PUBLIC};
 use rukh_error::SqlError;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
-    self, CharacterLength, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, TableAlias,
-    TableAliasColumnDef, TableFactor, TableFunctionArgs, Value, VisitorMut,
+    self, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, TableAlias, TableAliasColumnDef,
+    TableFactor, TableFunctionArgs, Value, VisitorMut,
 };
 use rukh_syntax::{ObjectName as Named, WalkMut, folded};
 
 use crate::bind::spelling::casts;
-use crate::bind::spelling::typed_parameters::cast_type;
+use crate::bind::spelling::typed_parameters::written_type;
 use crate::bind::system::row_functions;
 
 /// Spells out the functions in a query.
@@ -86,7 +86,7 @@ fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlE
     let (document, columns) = (document.clone(), columns.into_iter());
     let columns = columns.map(|(name, ty)| TableAliasColumnDef {
         name: Ident::with_quote('"', name),
-        data_type: Some(column_type(ty)),
+        data_type: Some(written_type(ty)),
     });
     *factor = TableFactor::Function {
         lateral: true,
@@ -145,21 +145,5 @@ fn columns_of(base: &Expr, catalog: &Catalog) -> Result<Option<Vec<(String, Data
             let message = format!("type \"{}\" does not exist", name.name);
             Err(SqlError::statement("42704", message))
         }
-    }
-}
-
-/// Returns a type as a statement has it.
-fn column_type(ty: DataType) -> ast::DataType {
-    let length = |length: u32| {
-        Some(CharacterLength::IntegerLength {
-            length: length.into(),
-            unit: None,
-        })
-    };
-    match ty {
-        DataType::Uuid => ast::DataType::Uuid,
-        DataType::Varchar(Some(characters)) => ast::DataType::Varchar(length(characters)),
-        DataType::Char(characters) => ast::DataType::Char(length(characters)),
-        other => cast_type(other).unwrap_or(ast::DataType::Text),
     }
 }

@@ -24,13 +24,14 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 
+use crate::bind::names::functions::Calls;
 use crate::bind::names::type_names::{self, Found};
 use rukh_error::SqlError;
 use rukh_syntax::{
     AlterAction, ColumnDefinition, CommentTarget, CopySource, DomainAction, ForeignKeyDefinition,
-    GrantObjects, KeptStatement, KeyElementDefinition, KeyExprDefinition, MergeAction, MergeStatement,
-    ObjectName, Ownable, OwnedBy, RoleStatement, ShowStatement, Statement, TEMPORARY, TypeName,
-    TypeStatement, WalkMut, folded, parse_object_name, quoted,
+    FunctionName, FunctionStatement, GrantObjects, KeptStatement, KeyElementDefinition, KeyExprDefinition,
+    MergeAction, MergeStatement, ObjectName, Ownable, OwnedBy, ReturnsDefinition, RoleStatement,
+    ShowStatement, Statement, TEMPORARY, TypeName, TypeStatement, WalkMut, folded, parse_object_name, quoted,
 };
 
 /// Functions whose first argument names a relation.
@@ -62,8 +63,11 @@ pub(crate) fn qualify(
         temporary,
         reads_temporary: Cell::new(false),
         scopes: Vec::new(),
+        calls: Calls::new(catalog, path),
+        error: None,
     };
-    names.statement(statement)
+    names.statement(statement)?;
+    names.error.map_or(Ok(()), Err)
 }
 
 /// Whether a statement makes something that is said to be temporary.
@@ -92,6 +96,9 @@ struct Names<'a> {
     /// Whether a name was found in that schema.
     reads_temporary: Cell<bool>,
     scopes: Vec<Scope>,
+    calls: Calls<'a>,
+    /// What is wrong with a call.
+    error: Option<SqlError>,
 }
 
 impl Names<'_> {
@@ -103,11 +110,13 @@ impl Names<'_> {
                 if let ast::TableObject::TableName(name) = &mut insert.ast.table {
                     self.ast_name(name);
                 }
+                self.returning(&mut insert.ast.returning);
                 self.visit(&mut insert.ast);
             }
             Statement::Update(update) => {
                 self.with(&mut update.with);
                 self.target(&mut update.ast.table.relation);
+                self.returning(&mut update.ast.returning);
                 self.visit(&mut update.ast);
             }
             Statement::Delete(delete) => {
@@ -115,6 +124,7 @@ impl Names<'_> {
                 let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
                     &mut delete.ast.from;
                 from.iter_mut().for_each(|table| self.target(&mut table.relation));
+                self.returning(&mut delete.ast.returning);
                 self.visit(&mut delete.ast);
             }
             Statement::Merge(merge) => self.merge(merge),
@@ -134,10 +144,12 @@ impl Names<'_> {
                     self.visit(&mut check.condition.expr);
                 }
                 if let Some(source) = &mut table.source {
+                    self.calls.stay = table.materialized;
                     self.visit(source.query.as_mut());
                 }
             }
             Statement::CreateView(view) => {
+                self.calls.stay = true;
                 self.visit(view.query.as_mut());
                 if self.reads_temporary.get() && view.name.schema.is_none() {
                     view.name.schema = Some(self.temporary.to_string());
@@ -202,6 +214,7 @@ impl Names<'_> {
                 | CommentTarget::Sequence(name) => self.name(name),
                 CommentTarget::Column { table, .. } => self.name(table),
                 CommentTarget::Type(name) => self.type_name(name),
+                CommentTarget::Function(function) => self.function_name(function),
                 CommentTarget::Schema(_) => {}
             },
             Statement::DropView { names, .. }
@@ -266,6 +279,36 @@ impl Names<'_> {
                     names.iter_mut().for_each(|name| self.type_name(name));
                 }
             },
+            Statement::Function(statement) => match statement.as_mut() {
+                FunctionStatement::Create(function) => {
+                    self.new_name(&mut function.name)?;
+                    for parameter in &mut function.parameters {
+                        self.ty(&mut parameter.ty);
+                        if let Some(default) = &mut parameter.default {
+                            self.visit(&mut default.expr);
+                        }
+                    }
+                    match &mut function.returns {
+                        ReturnsDefinition::Type { is_set, ty, .. } => {
+                            self.ty(ty);
+                            if let (true, TypeName::Named { name, of: None, .. }) = (*is_set, ty) {
+                                self.name(name);
+                            }
+                        }
+                        ReturnsDefinition::Table(columns) => {
+                            columns.iter_mut().for_each(|(_, ty)| self.ty(ty));
+                        }
+                    }
+                    self.calls.stay = true;
+                    self.visit(function.body.query.as_mut());
+                }
+                FunctionStatement::Drop { functions, .. } => {
+                    functions
+                        .iter_mut()
+                        .for_each(|function| self.function_name(function));
+                }
+                FunctionStatement::Alter { function, .. } => self.function_name(function),
+            },
             Statement::Kept(kept) => {
                 if let KeptStatement::Execute { arguments, .. } = kept.as_mut() {
                     arguments
@@ -304,7 +347,14 @@ impl Names<'_> {
                 MergeAction::Delete | MergeAction::Nothing => {}
             }
         }
+        self.returning(&mut merge.returning);
         self.visit(&mut merge.returning);
+    }
+
+    /// Gives calls in RETURNING their names.
+    fn returning(&self, items: &mut Option<Vec<ast::SelectItem>>) {
+        self.calls
+            .name_items(items.as_mut().map_or(&mut [], Vec::as_mut_slice));
     }
 
     /// Visits the queries before a statement, whose names hold in all of it.
@@ -323,7 +373,9 @@ impl Names<'_> {
     }
 
     fn visit(&mut self, part: &mut impl WalkMut) {
-        let _ = part.walk_mut(self);
+        if let (ControlFlow::Break(error), None) = (part.walk_mut(self), &self.error) {
+            self.error = Some(error);
+        }
     }
 
     fn names(&self, names: &mut [ObjectName]) {
@@ -445,6 +497,17 @@ impl Names<'_> {
         }
     }
 
+    /// Gives a function the schema in which one of its name is found, and its parameters their types.
+    fn function_name(&self, function: &mut FunctionName) {
+        let name = &mut function.name;
+        if name.schema.is_none() {
+            let is_in = |schema: &&String| self.catalog.functions_named(schema, &name.name).next().is_some();
+            name.schema = self.path.iter().find(is_in).cloned();
+        }
+        let types = function.parameters.iter_mut().flatten();
+        types.for_each(|ty| self.ty(ty));
+    }
+
     fn column(&mut self, column: &mut ColumnDefinition) {
         self.ty(&mut column.ty);
         let expressions = column.default.iter_mut().chain(&mut column.generated);
@@ -512,19 +575,20 @@ impl Scope {
 }
 
 impl VisitorMut for Names<'_> {
-    type Break = ();
+    type Break = SqlError;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         let none = Scope {
             names: Vec::new(),
             recursive: false,
             known: 0,
         };
         self.scopes.push(query.with.as_ref().map_or(none, Scope::of));
+        self.calls.enter_query(query);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
         self.scopes.pop();
         // The queries of a WITH are visited first, in order, before what they are for.
         if let Some(outer) = self.scopes.last_mut()
@@ -535,7 +599,30 @@ impl VisitorMut for Names<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<SqlError> {
+        self.calls.enter_select(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut ast::Select) -> ControlFlow<SqlError> {
+        self.calls.leave_select();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, _: &mut TableFactor) -> ControlFlow<SqlError> {
+        self.calls.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<SqlError> {
+        self.calls.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        if let Err(error) = self.calls.enter_factor(factor) {
+            return ControlFlow::Break(error);
+        }
         if let TableFactor::Table {
             name,
             args: None,
@@ -567,7 +654,10 @@ impl VisitorMut for Names<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        if let Err(error) = self.calls.enter_expr(expr) {
+            return ControlFlow::Break(error);
+        }
         match expr {
             Expr::Function(function) => {
                 let name = function

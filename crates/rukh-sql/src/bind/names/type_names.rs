@@ -13,15 +13,13 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, Domain, PUBLIC, Table, TypeKind};
-use rukh_error::SqlError;
 use rukh_keys::{DataType, EnumType};
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{ObjectName, Statement, Walk, WalkMut, data_type, found_enum, found_type, make, quoted};
+use rukh_syntax::{ObjectName, Walk, WalkMut, data_type, found_enum, found_type, make, quoted};
 
 use crate::bind::spelling::domain_casts;
-use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::spelled::domain_call;
 
 /// Finds a type by its schema, if one is named, and its name.
@@ -214,17 +212,6 @@ pub(crate) fn without_domains(node: &mut (impl WalkMut + ?Sized)) {
     }
 
     let ControlFlow::Continue(()) = node.walk_mut(&mut Base);
-}
-
-/// Reads a stored query.
-pub(crate) fn stored_query(sql: &str, catalog: &Catalog) -> Result<Box<Query>, SqlError> {
-    let Statement::Query(mut query) = parse(sql)? else {
-        return Err(SqlError::internal("a view holds another statement than a query"));
-    };
-    if catalog.types().next().is_some() {
-        resolve(query.as_mut(), &in_catalog(catalog));
-    }
-    Ok(query)
 }
 
 /// What becomes of a type in stored texts.

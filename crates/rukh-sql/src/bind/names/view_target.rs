@@ -14,7 +14,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{ObjectName, folded};
 
-use crate::bind::names::type_names::stored_query;
+use crate::bind::names::views::stored_query;
 use crate::bind::spelling::literal_values::literal;
 use crate::bind::spelling::select_calls::calls;
 use crate::bind::types::expressions::evaluate_constant;

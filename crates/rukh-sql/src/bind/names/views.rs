@@ -12,11 +12,11 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::outer_names::names_of_with;
-use crate::bind::names::past;
-use crate::bind::names::type_names::stored_query;
+use crate::bind::names::{functions, past, type_names};
+use crate::bind::spelling::parsing::parse;
 use rukh_error::SqlError;
 use rukh_syntax::make::select;
-use rukh_syntax::{WalkMut, folded};
+use rukh_syntax::{Statement, WalkMut, folded};
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;
@@ -130,6 +130,24 @@ impl Expander<'_> {
             _ => None,
         }
     }
+}
+
+/// Reads a stored query, and resolves it.
+pub(crate) fn stored_query(sql: &str, catalog: &Catalog) -> Result<Box<Query>, SqlError> {
+    let Statement::Query(mut query) = parse(sql)? else {
+        return Err(SqlError::internal("a view holds another statement than a query"));
+    };
+    resolve_stored(&mut query, catalog)?;
+    Ok(query)
+}
+
+/// Puts the types and functions that a stored query names in the place of their names.
+pub(crate) fn resolve_stored(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
+    functions::expand(query, catalog)?;
+    if catalog.types().next().is_some() {
+        type_names::resolve(query, &type_names::in_catalog(catalog));
+    }
+    Ok(())
 }
 
 /// Makes the FROM item that stands for a view, under the name or alias that it has there.

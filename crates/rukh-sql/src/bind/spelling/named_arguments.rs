@@ -6,123 +6,67 @@
 //! | `jsonb_path_exists(d, '$.a', silent => true)` | `jsonb_path_exists(d, '$.a', CAST('{}' AS JSONB), true)` |
 //! | `make_date(month => 2, year => 2024, day => 1)` | `make_date(2024, 2, 1)`                        |
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use rukh_syntax::folded;
 use rukh_syntax::make::cast;
 use rukh_syntax::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value,
 };
 
-/// What an argument is where a call does not give it.
-#[derive(Clone, Copy)]
-enum Usual {
-    /// It has to be given.
-    None,
-    Zero,
-    ZeroSeconds,
-    False,
-    True,
-    NoVariables,
-    JsonNull,
-}
+/// PostgreSQL's functions whose arguments have names, those of each in one order whatever their types are: each argument with what it is
+/// where a call does not give it.
+const FUNCTIONS: &str = "\
+make_interval: years 0, months 0, weeks 0, days 0, hours 0, mins 0, secs 0.0
+make_date: year, month, day
+make_time: hour, min, sec
+make_timestamp: year, month, mday, hour, min, sec
+make_timestamptz: year, month, mday, hour, min, sec, timezone
+jsonb_set: jsonb_in, path, replacement, create_if_missing true
+jsonb_set_lax: jsonb_in, path, replacement, create_if_missing true, null_value_treatment 'use_json_null'
+jsonb_insert: jsonb_in, path, replacement, insert_after false
+parse_ident: str, strict true
+jsonb_path_exists: target, path, vars {}, silent false
+jsonb_path_exists_tz: target, path, vars {}, silent false
+jsonb_path_match: target, path, vars {}, silent false
+jsonb_path_match_tz: target, path, vars {}, silent false
+jsonb_path_query: target, path, vars {}, silent false
+jsonb_path_query_array: target, path, vars {}, silent false
+jsonb_path_query_array_tz: target, path, vars {}, silent false
+jsonb_path_query_first: target, path, vars {}, silent false
+jsonb_path_query_first_tz: target, path, vars {}, silent false
+";
 
 /// The arguments of a function, in their order.
-type Parameters = &'static [(&'static str, Usual)];
+type Parameters = Vec<(&'static str, Option<Expr>)>;
 
-const OF_PATHS: Parameters = &[
-    ("target", Usual::None),
-    ("path", Usual::None),
-    ("vars", Usual::NoVariables),
-    ("silent", Usual::False),
-];
+/// [`FUNCTIONS`] by their names.
+static PARAMETERS: LazyLock<HashMap<&'static str, Parameters>> = LazyLock::new(|| {
+    let functions = FUNCTIONS.lines().filter_map(|line| line.split_once(": "));
+    functions
+        .map(|(name, parameters)| (name, parameters.split(", ").map(parameter).collect()))
+        .collect()
+});
 
-/// PostgreSQL's functions whose arguments have names, those of each in one order whatever their types are.
-const FUNCTIONS: [(&str, Parameters); 18] = [
-    (
-        "make_interval",
-        &[
-            ("years", Usual::Zero),
-            ("months", Usual::Zero),
-            ("weeks", Usual::Zero),
-            ("days", Usual::Zero),
-            ("hours", Usual::Zero),
-            ("mins", Usual::Zero),
-            ("secs", Usual::ZeroSeconds),
-        ],
-    ),
-    (
-        "make_date",
-        &[
-            ("year", Usual::None),
-            ("month", Usual::None),
-            ("day", Usual::None),
-        ],
-    ),
-    (
-        "make_time",
-        &[("hour", Usual::None), ("min", Usual::None), ("sec", Usual::None)],
-    ),
-    (
-        "make_timestamp",
-        &[
-            ("year", Usual::None),
-            ("month", Usual::None),
-            ("mday", Usual::None),
-            ("hour", Usual::None),
-            ("min", Usual::None),
-            ("sec", Usual::None),
-        ],
-    ),
-    (
-        "make_timestamptz",
-        &[
-            ("year", Usual::None),
-            ("month", Usual::None),
-            ("mday", Usual::None),
-            ("hour", Usual::None),
-            ("min", Usual::None),
-            ("sec", Usual::None),
-            ("timezone", Usual::None),
-        ],
-    ),
-    (
-        "jsonb_set",
-        &[
-            ("jsonb_in", Usual::None),
-            ("path", Usual::None),
-            ("replacement", Usual::None),
-            ("create_if_missing", Usual::True),
-        ],
-    ),
-    (
-        "jsonb_set_lax",
-        &[
-            ("jsonb_in", Usual::None),
-            ("path", Usual::None),
-            ("replacement", Usual::None),
-            ("create_if_missing", Usual::True),
-            ("null_value_treatment", Usual::JsonNull),
-        ],
-    ),
-    (
-        "jsonb_insert",
-        &[
-            ("jsonb_in", Usual::None),
-            ("path", Usual::None),
-            ("replacement", Usual::None),
-            ("insert_after", Usual::False),
-        ],
-    ),
-    ("parse_ident", &[("str", Usual::None), ("strict", Usual::True)]),
-    ("jsonb_path_exists", OF_PATHS),
-    ("jsonb_path_exists_tz", OF_PATHS),
-    ("jsonb_path_match", OF_PATHS),
-    ("jsonb_path_match_tz", OF_PATHS),
-    ("jsonb_path_query", OF_PATHS),
-    ("jsonb_path_query_array", OF_PATHS),
-    ("jsonb_path_query_array_tz", OF_PATHS),
-    ("jsonb_path_query_first", OF_PATHS),
-    ("jsonb_path_query_first_tz", OF_PATHS),
-];
+fn parameter(text: &'static str) -> (&'static str, Option<Expr>) {
+    match text.split_once(' ') {
+        None => (text, None),
+        Some((name, usual)) => (name, Some(value(usual))),
+    }
+}
+
+/// Returns the literal of a text.
+fn value(text: &str) -> Expr {
+    let string = |text: &str| Value::SingleQuotedString(text.to_string());
+    let value = match text {
+        "{}" => return cast(Expr::Value(string("{}").into()), DataType::JSONB),
+        "true" | "false" => Value::Boolean(text == "true"),
+        text if text.starts_with('\'') => string(text.trim_matches('\'')),
+        digits => Value::Number(digits.to_string(), false),
+    };
+    Expr::Value(value.into())
+}
 
 /// Puts the arguments of a call in their places.
 pub(crate) fn put_in_place(function: &mut Function) {
@@ -147,26 +91,45 @@ pub(crate) fn put_in_place(function: &mut Function) {
 
 /// Returns the arguments of a call in their places; `None` where they are already, and where no function takes them.
 pub(crate) fn placed(function: &str, arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
-    let (_, parameters) = FUNCTIONS.iter().find(|(name, _)| *name == function)?;
+    let parameters = PARAMETERS.get(function)?;
     // What is left out is always put in, so that a function has one signature.
-    let has_usual = parameters.iter().any(|(_, usual)| !matches!(usual, Usual::None));
+    let has_usual = parameters.iter().any(|(_, usual)| usual.is_some());
     let is_named = |argument: &FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => assigned(expr).is_some(),
         FunctionArg::Unnamed(_) => false,
         _ => true,
     };
-    if arguments.len() > parameters.len() || !(has_usual || arguments.iter().any(is_named)) {
+    if !(has_usual || arguments.iter().any(is_named)) {
         return None;
     }
+    let names: Vec<Option<&str>> = parameters.iter().map(|(name, _)| Some(*name)).collect();
+    let mut given = by_place(&names, arguments)?;
+    // Arguments behind the last one may be left out.
+    if !has_usual {
+        let last = given.iter().rposition(Option::is_some);
+        given.truncate(last.map_or(0, |last| last + 1));
+    }
+    let pairs = given.into_iter().zip(parameters);
+    pairs
+        .map(|(given, (_, usual))| given.or_else(|| usual.clone()))
+        .collect()
+}
+
+/// Returns the arguments of a call by the places of its parameters, which may have names; `None` where a call with these arguments is
+/// none of a function that has these parameters.
+pub(crate) fn by_place(parameters: &[Option<&str>], arguments: &[FunctionArg]) -> Option<Vec<Option<Expr>>> {
     let mut given: Vec<Option<Expr>> = vec![None; parameters.len()];
-    let mut last = None;
+    let place = |name: &Ident| {
+        let name = folded(name);
+        parameters.iter().position(|parameter| *parameter == Some(&name))
+    };
+    let mut names = false;
     for (at, argument) in arguments.iter().enumerate() {
-        let (at, value) = match argument {
+        let (name, value) = match argument {
             // `name := value` is read as an expression.
             FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => match assigned(expr) {
-                Some((name, value)) => (place(parameters, name)?, value),
-                None if last == at.checked_sub(1) => (at, expr),
-                None => return None,
+                Some((name, value)) => (Some(name), value),
+                None => (None, expr),
             },
             FunctionArg::Named {
                 name,
@@ -177,23 +140,21 @@ pub(crate) fn placed(function: &str, arguments: &[FunctionArg]) -> Option<Vec<Ex
                 name: Expr::Identifier(name),
                 arg: FunctionArgExpr::Expr(value),
                 ..
-            } => (place(parameters, name)?, value),
+            } => (Some(name), value),
             _ => return None,
         };
-        if given[at].replace(value.clone()).is_some() {
+        names |= name.is_some();
+        let at = match name {
+            Some(name) => place(name)?,
+            // Behind a name all have names.
+            None if names => return None,
+            None => at,
+        };
+        if given.get_mut(at)?.replace(value.clone()).is_some() {
             return None;
         }
-        last = last.max(Some(at));
     }
-    // Arguments behind the last one may be left out.
-    let count = match has_usual {
-        true => parameters.len(),
-        false => last.map_or(0, |last| last + 1),
-    };
-    let pairs = given.into_iter().zip(*parameters).take(count);
-    pairs
-        .map(|(given, (_, usual))| given.or_else(|| usual.value()))
-        .collect()
+    Some(given)
 }
 
 /// Returns the name and the value of `name := value`.
@@ -208,27 +169,5 @@ fn assigned(argument: &Expr) -> Option<(&Ident, &Expr)> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn place(parameters: Parameters, name: &Ident) -> Option<usize> {
-    let name = folded(name);
-    parameters.iter().position(|(parameter, _)| *parameter == name)
-}
-
-impl Usual {
-    fn value(self) -> Option<Expr> {
-        let number = |digits: &str| Value::Number(digits.to_string(), false);
-        let text = |text: &str| Value::SingleQuotedString(text.to_string());
-        let value = match self {
-            Usual::None => return None,
-            Usual::Zero => number("0"),
-            Usual::ZeroSeconds => number("0.0"),
-            Usual::False => Value::Boolean(false),
-            Usual::True => Value::Boolean(true),
-            Usual::NoVariables => return Some(cast(Expr::Value(text("{}").into()), DataType::JSONB)),
-            Usual::JsonNull => text("use_json_null"),
-        };
-        Some(Expr::Value(value.into()))
     }
 }

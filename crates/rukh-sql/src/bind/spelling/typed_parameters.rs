@@ -152,6 +152,22 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
     })
 }
 
+/// Returns a type as a statement has it, with its length.
+pub(crate) fn written_type(ty: DataType) -> ast::DataType {
+    let length = |length: u32| {
+        Some(ast::CharacterLength::IntegerLength {
+            length: length.into(),
+            unit: None,
+        })
+    };
+    match ty {
+        DataType::Uuid => ast::DataType::Uuid,
+        DataType::Varchar(Some(characters)) => ast::DataType::Varchar(length(characters)),
+        DataType::Char(characters) => ast::DataType::Char(length(characters)),
+        other => cast_type(other).unwrap_or(ast::DataType::Text),
+    }
+}
+
 pub(crate) fn cast(expr: &mut Expr, ty: ast::DataType) {
     let parameter = std::mem::replace(expr, Expr::Value(Value::Null.into()));
     *expr = make::cast(parameter, ty);

@@ -23,7 +23,7 @@ use super::lookup::{self, Sized};
 use super::relations::{Relation, relation};
 use super::source::{DATABASE, Source};
 use super::table::{Cell, Kind, array, cells};
-use super::{arrays, procs, spelling, texts, types, view_text};
+use super::{arrays, defined, procs, spelling, texts, types, view_text};
 use crate::bind::system::oids;
 use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::current::CurrentStatement;
@@ -77,11 +77,14 @@ const fn with_nulls(
 const YES: Run = |_, _| Ok(Cell::Bool(true));
 const NO: Run = |_, _| Ok(Cell::Bool(false));
 const NONE: Run = |_, _| Ok(Cell::Null);
-const ARGUMENTS: Run = |_, given| {
-    Ok(procs::numbered(oid(&given[0]))
-        .map(procs::Proc::shown_arguments)
-        .into())
-};
+
+/// Shows the parameters of a function, with or without their defaults.
+fn shown_arguments(source: &Source<'_>, number: i64, defaults: bool) -> Cell {
+    let built_in = procs::numbered(number).map(procs::Proc::shown_arguments);
+    let defined =
+        || defined::numbered(source.catalog(), number).map(|found| defined::arguments(found, defaults));
+    built_in.or_else(defined).into()
+}
 
 const FUNCTIONS: &[Definition] = &[
     // Users, databases, addresses.
@@ -201,15 +204,30 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_get_expr", 2..=3, Kind::Text, |_, given| Ok(given[0].clone())),
     stable("pg_get_ruledef", 1..=2, Kind::Text, NONE),
     stable("pg_get_triggerdef", 1..=2, Kind::Text, NONE),
-    stable("pg_get_functiondef", 1..=1, Kind::Text, NONE),
-    stable("pg_get_function_result", 1..=1, Kind::Text, |_, given| {
-        Ok(procs::numbered(oid(&given[0]))
-            .map(procs::Proc::shown_result)
+    stable("pg_get_functiondef", 1..=1, Kind::Text, |source, given| {
+        Ok(defined::numbered(source.catalog(), oid(&given[0]))
+            .map(defined::definition)
             .into())
     }),
-    stable("pg_get_function_arguments", 1..=1, Kind::Text, ARGUMENTS),
-    stable("pg_get_function_identity_arguments", 1..=1, Kind::Text, ARGUMENTS),
-    stable("pg_get_function_sqlbody", 1..=1, Kind::Text, NONE),
+    stable("pg_get_function_result", 1..=1, Kind::Text, |source, given| {
+        let built_in = procs::numbered(oid(&given[0])).map(procs::Proc::shown_result);
+        let defined = || defined::numbered(source.catalog(), oid(&given[0])).map(defined::result);
+        Ok(built_in.or_else(defined).into())
+    }),
+    stable("pg_get_function_arguments", 1..=1, Kind::Text, |source, given| {
+        Ok(shown_arguments(source, oid(&given[0]), true))
+    }),
+    stable(
+        "pg_get_function_identity_arguments",
+        1..=1,
+        Kind::Text,
+        |source, given| Ok(shown_arguments(source, oid(&given[0]), false)),
+    ),
+    stable("pg_get_function_sqlbody", 1..=1, Kind::Text, |source, given| {
+        let found = defined::numbered(source.catalog(), oid(&given[0]));
+        let found = found.filter(|function| function.is_expression);
+        Ok(found.map(|function| format!("RETURN {}", function.source)).into())
+    }),
     stable("pg_get_partkeydef", 1..=1, Kind::Text, NONE),
     stable("pg_get_partition_constraintdef", 1..=1, Kind::Text, NONE),
     stable("pg_get_statisticsobjdef", 1..=1, Kind::Text, NONE),
@@ -469,20 +487,23 @@ const FUNCTIONS: &[Definition] = &[
     stable("regroleout", 1..=1, Kind::Text, |source, given| {
         Ok(lookup::role_name(source, oid(&given[0])).into())
     }),
-    stable("regprocin", 1..=1, Kind::Oid, |_, given| match &given[0] {
-        Cell::Text(name) => function_number(name).map(Cell::Int),
+    stable("regprocin", 1..=1, Kind::Oid, |source, given| match &given[0] {
+        Cell::Text(name) => function_number(source, name).map(Cell::Int),
         number => Ok(number.clone()),
     }),
-    stable("regprocout", 1..=1, Kind::Text, |_, given| {
+    stable("regprocout", 1..=1, Kind::Text, |source, given| {
         let number = match &given[0] {
-            Cell::Text(name) => function_number(name)?,
+            Cell::Text(name) => function_number(source, name)?,
             number => oid(number),
         };
         Ok(match number {
             0 => "-".into(),
             number => match procs::numbered(number) {
                 Some(proc) => proc.name().into(),
-                None => number.to_string().into(),
+                None => match defined::numbered(source.catalog(), number) {
+                    Some(function) => function.name.as_str().into(),
+                    None => number.to_string().into(),
+                },
             },
         })
     }),
@@ -500,11 +521,13 @@ fn result_of(name: &str) -> Option<i64> {
 }
 
 /// Returns the number of the function that a text names.
-fn function_number(name: &str) -> Result<i64, SqlError> {
+fn function_number(source: &Source<'_>, name: &str) -> Result<i64, SqlError> {
     if let Some(number) = oids::number(name).or_else(|| types::input_function(name)) {
         return Ok(number);
     }
-    match procs::named(name).as_slice() {
+    let mut all = procs::named(name);
+    all.append(&mut defined::named(source, name));
+    match all.as_slice() {
         [] => {
             let message = format!("function \"{name}\" does not exist");
             Err(SqlError::statement("42883", message))

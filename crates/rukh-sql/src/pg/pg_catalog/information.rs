@@ -9,11 +9,11 @@ use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{Domain, DomainCheck, GrantTarget, Rights, RoleId};
 
-use super::lookup;
 use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
 use super::texts::{Constraint, constraints, referenced_key};
 use super::types::domains;
+use super::{defined, lookup};
 use crate::exec::context::StatementContext;
 use crate::pg::information_schema::{character_length, numeric_digits, type_name, type_schema};
 
@@ -264,11 +264,12 @@ const TABLES: &[Definition] = &[
             all_constraints(source, row)
         },
     ),
-    empty(
+    with(
         "routines",
         "specific_catalog name, specific_schema name, specific_name name, routine_catalog name, \
          routine_schema name, routine_name name, routine_type text, data_type text, type_udt_name name, \
          routine_body text, routine_definition text, external_language text, is_deterministic text",
+        defined::routines,
     ),
     empty(
         "triggers",

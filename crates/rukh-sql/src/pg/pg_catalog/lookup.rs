@@ -287,6 +287,12 @@ pub(crate) fn comment(catalog: &Catalog, oid: i64, column: i64) -> Option<String
     if let Some(ty) = catalog.types().find(|ty| oids::object(ty.id().0) == oid) {
         return ty.comment.clone().filter(|_| at == 0);
     }
+    if let Some(function) = catalog
+        .functions()
+        .find(|function| oids::object(function.id.0) == oid)
+    {
+        return function.comment.clone().filter(|_| at == 0);
+    }
     match relation(catalog, oid)? {
         Relation::Table(table) if at == 0 => table.comments.table.clone(),
         Relation::Table(table) => {

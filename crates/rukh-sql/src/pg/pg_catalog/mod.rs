@@ -6,6 +6,7 @@
 //! | `source`      | what rows and functions are made of                                         |
 //! | `table`       | columns, rows and batches of such tables                                    |
 //! | `procs`       | the functions, `pg_proc`                                                    |
+//! | `defined`     | the functions that the database defines                                     |
 //! | `types`       | `pg_type`, names of types                                                   |
 //! | `relations`   | tables, indexes, views, sequences and these tables themselves, as one list   |
 //! | `rows`        | makers of the rows                                                          |
@@ -24,6 +25,7 @@
 
 mod arrays;
 mod casts;
+mod defined;
 mod functions;
 mod information;
 mod lookup;

@@ -13,8 +13,7 @@ use super::source::{DATABASE, Maker, Source};
 use super::table::{Cell, row};
 use super::texts::{constraints, domain_check, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
-use super::{casts, operators};
-use super::{procs, view_text};
+use super::{casts, defined, operators, procs, view_text};
 use crate::bind::system::oids;
 use crate::bind::system::system_tables::{KEYWORDS, SystemTable};
 use crate::exec::session_settings::search_path::is_temporary;
@@ -171,7 +170,11 @@ const MAKERS: &[(&str, Maker)] = &[
         let row = |name: &String| row![oids::schema(name), name, owner_of(name), Cell::Null];
         schemas.iter().map(row).collect()
     }),
-    ("pg_proc", |_| procs::rows()),
+    ("pg_proc", |source| {
+        let mut rows = procs::rows();
+        rows.append(&mut defined::rows(source));
+        rows
+    }),
     ("pg_roles", roles),
     ("pg_sequence", |source| {
         let sequences = source.catalog().sequences();
@@ -551,7 +554,7 @@ fn descriptions(table: &Table) -> Vec<Vec<Cell>> {
     own.chain(columns).chain(indexes).collect()
 }
 
-/// Returns the comments of views, sequences and schemas.
+/// Returns the comments of views, sequences, schemas, types and functions.
 fn other_descriptions(source: &Source<'_>) -> Vec<Vec<Cell>> {
     let catalog = source.catalog();
     let class = oids::system_table("pg_class", 0);
@@ -571,7 +574,15 @@ fn other_descriptions(source: &Source<'_>) -> Vec<Vec<Cell>> {
             &ty.comment,
         )
     });
-    let all = views.chain(sequences).chain(schemas).chain(types);
+    let functions = catalog.functions().map(|function| {
+        let class = oids::system_table("pg_proc", 0);
+        (oids::object(function.id.0), class, &function.comment)
+    });
+    let all = views
+        .chain(sequences)
+        .chain(schemas)
+        .chain(types)
+        .chain(functions);
     all.filter_map(|(oid, class, comment)| Some(row![oid, class, 0, comment.as_ref()?]))
         .collect()
 }

@@ -5,6 +5,7 @@ use rukh_engine::DefinitionChanges;
 use rukh_syntax::{CommentTarget, ObjectName};
 
 use super::columns::column_id;
+use super::function::function_named;
 use super::names::type_named;
 use super::names::unknown;
 use crate::sql::session::Session;
@@ -99,6 +100,16 @@ pub(super) fn comment(
                 ty.comment = text.clone();
                 Ok::<_, SqlError>(DefinitionChanges {
                     types: vec![ty],
+                    ..DefinitionChanges::default()
+                })
+            })?;
+        }
+        CommentTarget::Function(name) => {
+            engine.change_definitions(|catalog| {
+                let mut function = function_named(catalog, name)?.clone();
+                function.comment = text.clone();
+                Ok::<_, SqlError>(DefinitionChanges {
+                    functions: vec![function],
                     ..DefinitionChanges::default()
                 })
             })?;

@@ -14,12 +14,14 @@ use rukh_syntax::{
 use super::create_table::create_table_to_fill;
 use super::names::{is_taken, schema_of};
 use super::view::{check_no_parameters, view};
+use crate::bind::names::views::{resolve_stored, stored_query};
 use crate::bind::spelling::parsing::parse;
 use crate::sql::dml;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
 use rukh_syntax::shown_name;
+use rukh_syntax::sqlparser::ast;
 
 /// Runs CREATE TABLE … AS; returns its tag.
 pub(super) fn create_table_as(
@@ -42,14 +44,23 @@ pub(super) fn create_table_as(
     };
     let mut whole = statement.clone();
     whole.source = None;
-    whole.columns = columns(session, statement, source)?;
+    let planned = match &query {
+        Some(view) => stored_query(&view.sql, &catalog)?,
+        None => source.query.clone(),
+    };
+    whole.columns = columns(session, statement, &planned, source)?;
     create_table_to_fill(session, &whole, source.with_data || query.is_some())?;
     if !source.with_data && query.is_none() {
         return Ok(tag.to_string());
     }
     let table = session.table(&statement.name)?.id;
     let count = match source.with_data {
-        true => fill(session, &statement.name, &source.query.to_string()).map(Some),
+        true => {
+            let sql = query
+                .as_ref()
+                .map_or_else(|| source.query.to_string(), |view| view.sql.clone());
+            fill(session, &statement.name, &sql).map(Some)
+        }
         false => Ok(None),
     };
     let filled = count.and_then(|count| {
@@ -80,9 +91,10 @@ pub(super) fn create_table_as(
 fn columns(
     session: &mut Session,
     statement: &CreateTableStatement,
+    query: &ast::Query,
     source: &TableSource,
 ) -> Result<Vec<ColumnDefinition>, SqlError> {
-    let plan = session.plan_of(&source.query)?;
+    let plan = session.plan_of(query)?;
     let fields = plan.schema().fields();
     if let Some(surplus) = source.names.get(fields.len()) {
         let message = "CREATE TABLE AS specifies too many column names";
@@ -233,9 +245,12 @@ fn remove_gone(session: &mut Session, table: &Table, sql: &str) -> Result<(), Sq
 fn fill(session: &mut Session, name: &ObjectName, query: &str) -> Result<u64, SqlError> {
     let schema = name.schema.as_deref().unwrap_or(PUBLIC);
     let sql = format!("INSERT INTO {}.{} {query}", quoted(schema), quoted(&name.name));
-    let Statement::Insert(insert) = parse(&sql)? else {
+    let Statement::Insert(mut insert) = parse(&sql)? else {
         return Err(SqlError::internal("INSERT was read as another statement"));
     };
+    if let Some(query) = &mut insert.ast.source {
+        resolve_stored(query, &session.engine().catalog())?;
+    }
     let params: &[ScalarValue] = &[];
     Ok(dml::insert(session, &insert, params)?.count)
 }

@@ -10,6 +10,7 @@ mod create_as;
 mod create_index;
 mod create_table;
 mod foreign;
+mod function;
 mod lifetime;
 mod like;
 mod names;

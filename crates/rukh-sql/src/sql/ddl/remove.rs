@@ -5,18 +5,20 @@
 //! one statement drops goes at once.
 
 use rukh_catalog::{
-    Catalog, Column, ForeignKey, Index, IndexId, PUBLIC, SchemaId, Sequence, SequenceId, Table, TableId,
-    Type, TypeId, View, ViewId, has_type,
+    Catalog, Column, ForeignKey, Function, FunctionId, Index, IndexId, PUBLIC, Returns, SchemaId, Sequence,
+    SequenceId, Table, TableId, Type, TypeId, View, ViewId, has_type,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
-use rukh_syntax::{Name, ObjectName, Statement, quoted};
+use rukh_syntax::{FunctionName, Name, ObjectName, Statement, quoted};
 
+use crate::bind::names::functions::called_in;
 use crate::bind::names::type_names::{Change, renamed};
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::parsing::parse;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::sequence_named_in_default;
 use crate::sql::ddl::foreign::check_still_unique;
+use crate::sql::ddl::function::function_named;
 use crate::sql::ddl::names::type_named;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
@@ -31,6 +33,7 @@ struct Removal<'a> {
     sequences: Vec<SequenceId>,
     schemas: Vec<SchemaId>,
     types: Vec<TypeId>,
+    functions: Vec<FunctionId>,
     /// What the statement names.
     named: Vec<String>,
     /// What else goes, and what it depends on.
@@ -50,6 +53,7 @@ impl<'a> Removal<'a> {
             sequences: Vec::new(),
             schemas: Vec::new(),
             types: Vec::new(),
+            functions: Vec::new(),
             named: Vec::new(),
             dependent: Vec::new(),
             changed: Vec::new(),
@@ -119,6 +123,53 @@ impl<'a> Removal<'a> {
         }
     }
 
+    fn function_text(&self, function: &Function) -> String {
+        let types = function
+            .parameters
+            .iter()
+            .map(|parameter| parameter.ty.sql_name());
+        let name = self.name(&function.schema, &function.name);
+        format!("function {name}({})", types.collect::<Vec<_>>().join(","))
+    }
+
+    fn add_function(&mut self, function: &Function, on: Option<String>) {
+        if !self.functions.contains(&function.id) {
+            self.functions.push(function.id);
+            self.add(self.function_text(function), on);
+        }
+    }
+
+    /// Adds the functions that give rows of a relation which goes.
+    fn add_functions_of(&mut self, schema: &str, name: &str, on: &str) {
+        for function in self.catalog.functions() {
+            if matches!(&function.returns, Returns::Relation { schema: of, name: known } if of == schema && known == name)
+            {
+                self.add_function(function, Some(on.to_string()));
+            }
+        }
+    }
+
+    /// Adds the views that call functions which go.
+    fn add_callers(&mut self) -> Result<(), SqlError> {
+        let materialized = self.catalog.materialized().map(|(_, view)| view);
+        for view in self.catalog.views().map(AsRef::as_ref).chain(materialized) {
+            if self.functions.is_empty() {
+                break;
+            }
+            let Statement::Query(mut query) = parse(&view.sql)? else {
+                continue;
+            };
+            let called = called_in(query.as_mut(), self.catalog);
+            if let Some(function) = called
+                .iter()
+                .find(|function| self.functions.contains(&function.id))
+            {
+                self.add_reader(view, self.function_text(function));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes note of what goes: because the statement says so, or because of what it depends on.
     fn add(&mut self, text: String, on: Option<String>) {
         match on {
@@ -144,6 +195,12 @@ impl<'a> Removal<'a> {
             for ty in catalog.types().filter(|ty| ty.schema() == schema.name) {
                 self.add_type(ty, on());
             }
+            for function in catalog
+                .functions()
+                .filter(|function| function.schema == schema.name)
+            {
+                self.add_function(function, on());
+            }
             let free = catalog.sequences().filter(|sequence| sequence.owner.is_none());
             for sequence in free.filter(|sequence| sequence.schema == schema.name) {
                 self.add_sequence(sequence, on());
@@ -166,6 +223,12 @@ impl<'a> Removal<'a> {
                 {
                     self.add_type(other, Some(self.type_text(&ty)));
                 }
+                for function in catalog
+                    .functions()
+                    .filter(|function| has_type(function.as_ref(), ty.id()))
+                {
+                    self.add_function(function, Some(self.type_text(&ty)));
+                }
             }
             for table in catalog
                 .tables()
@@ -176,7 +239,17 @@ impl<'a> Removal<'a> {
                 for view in views_on(catalog, table.id, None) {
                     self.add_reader(view, self.table_text(&table));
                 }
+                self.add_functions_of(&table.schema, &table.name, &self.table_text(&table));
             }
+            for view in catalog
+                .views()
+                .filter(|view| self.views.contains(&view.id))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                self.add_functions_of(&view.schema, &view.name, &self.view_text(&view));
+            }
+            self.add_callers()?;
             let materialized = catalog.materialized().map(|(_, view)| view);
             for view in catalog.views().map(AsRef::as_ref).chain(materialized) {
                 let is_gone = |read: &&ViewId| self.views.contains(read);
@@ -338,6 +411,7 @@ impl<'a> Removal<'a> {
             dropped_sequences: self.sequences,
             dropped_schemas: self.schemas,
             dropped_types: self.types,
+            dropped_functions: self.functions,
             ..DefinitionChanges::default()
         })
     }
@@ -505,6 +579,31 @@ pub(super) fn drop_types(
                     removal
                         .notices
                         .push(Notice::new(format!("{}, skipping", error.message)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Runs DROP FUNCTION.
+pub(super) fn drop_functions(
+    session: &mut Session,
+    functions: &[FunctionName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<(), SqlError> {
+    run(session, cascade, |removal| {
+        for name in functions {
+            match function_named(removal.catalog, name) {
+                Ok(function) => removal.add_function(function, None),
+                Err(error) if if_exists && error.sqlstate == "42883" => {
+                    let missing = match name.parameters {
+                        Some(_) => error.message,
+                        None => format!("function {}() does not exist", name.name.name),
+                    };
+                    removal.notices.push(Notice::new(format!("{missing}, skipping")));
                 }
                 Err(error) => return Err(error),
             }

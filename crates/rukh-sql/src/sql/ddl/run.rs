@@ -10,6 +10,7 @@ use super::comment::comment;
 use super::create_as::{create_table_as, refresh};
 use super::create_index::create_index;
 use super::create_table::create_table;
+use super::function::function;
 use super::remove::{Kind, drop_indexes, drop_relations, truncate};
 use super::schema::schema;
 use super::sequence::create_sequence;
@@ -75,6 +76,7 @@ pub(crate) fn run(session: &mut Session, statement: &Statement) -> Result<String
         } => drop_relations(session, Kind::Table, names, *if_exists, *cascade).map(|()| "DROP TABLE"),
         Statement::Schema(statement) => schema(session, statement),
         Statement::Type(statement) => types::run(session, statement),
+        Statement::Function(statement) => function(session, statement),
         Statement::Rename {
             kind: Ownable::Type,
             name,

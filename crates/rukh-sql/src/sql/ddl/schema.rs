@@ -201,6 +201,11 @@ fn renamed(catalog: &Catalog, old: &Name, new: &Name) -> Result<DefinitionChange
         let hint = format!("Move type {} to another schema first.", ty.name());
         return Err(SqlError::unsupported(message).at(old.position).with_hint(hint));
     }
+    if let Some(function) = catalog.functions().find(|function| function.schema == old.text) {
+        let message = "a schema with functions is not renamed";
+        let hint = format!("Move function {} to another schema first.", function.signature());
+        return Err(SqlError::unsupported(message).at(old.position).with_hint(hint));
+    }
     let mut changes = moved(catalog, &Moves(moves.collect()))?;
     changes.schemas.push(Schema {
         name: new.text.clone(),

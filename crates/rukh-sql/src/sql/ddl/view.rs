@@ -10,9 +10,9 @@ use rukh_syntax::sqlparser::ast::{self, Visitor};
 use rukh_syntax::{CreateViewStatement, Walk};
 
 use super::names::{is_taken, schema_of};
-use crate::bind::names::type_names::{self, stored_query};
+use crate::bind::names::type_names;
 use crate::bind::names::view_target::is_updatable;
-use crate::bind::names::views::{expand, qualify};
+use crate::bind::names::views::{expand, qualify, stored_query};
 use crate::exec::provider::RukhTable;
 use crate::sql::session::Session;
 use rukh_error::SqlError;

@@ -23,11 +23,12 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
 };
 use rukh_syntax::{
-    AlterAction, CommentTarget, CopyDirection, CopySource, CopyStatement, ForeignKeyDefinition, MergeAction,
-    MergeStatement, Name, ObjectName, Ownable, OwnedBy, SchemaStatement, ShowStatement, Statement,
-    TypeStatement, Walk, folded,
+    AlterAction, CommentTarget, CopyDirection, CopySource, CopyStatement, ForeignKeyDefinition,
+    FunctionAction, FunctionName, FunctionStatement, MergeAction, MergeStatement, Name, ObjectName, Ownable,
+    OwnedBy, SchemaStatement, ShowStatement, Statement, TypeStatement, Walk, folded,
 };
 
+use crate::bind::names::functions::called_in;
 use crate::bind::names::locked_relations::names;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::system::oids::number;
@@ -45,6 +46,9 @@ const PUBLIC: &str = "public";
 pub(crate) struct Checker<'a> {
     catalog: &'a Catalog,
     role: &'a Role,
+    /// The role that runs the statement; what it reads through a view is checked for the view's owner, and what functions in views read
+    /// for this one.
+    user: &'a Role,
     depth: usize,
 }
 
@@ -57,6 +61,7 @@ impl<'a> Checker<'a> {
         Ok(Checker {
             catalog,
             role,
+            user: role,
             depth: 0,
         })
     }
@@ -194,6 +199,7 @@ impl<'a> Checker<'a> {
                 }
                 CommentTarget::Schema(name) => self.own_schema(name),
                 CommentTarget::Type(name) => self.own_type(name),
+                CommentTarget::Function(function) => self.own_named(function),
                 CommentTarget::Column { table, .. } => self.own(table),
                 CommentTarget::Index(name) => self.own_index(name),
             },
@@ -219,6 +225,29 @@ impl<'a> Checker<'a> {
                 | TypeStatement::RenameValue { name, .. }
                 | TypeStatement::AlterDomain { name, .. } => self.own_type(name),
                 TypeStatement::Drop { names, .. } => names.iter().try_for_each(|name| self.own_type(name)),
+            },
+            Statement::Function(statement) => match statement.as_ref() {
+                FunctionStatement::Create(definition) => {
+                    self.create_in(&definition.name)?;
+                    match definition.or_replace {
+                        true => self.own_function(&definition.name, Some(definition.parameters.len())),
+                        false => Ok(()),
+                    }
+                }
+                FunctionStatement::Drop { functions, .. } => {
+                    functions.iter().try_for_each(|function| self.own_named(function))
+                }
+                FunctionStatement::Alter { function, action } => {
+                    self.own_named(function)?;
+                    match action {
+                        FunctionAction::SetSchema(schema) => self.create_in(&ObjectName {
+                            schema: Some(schema.text.clone()),
+                            name: function.name.name.clone(),
+                            position: schema.position,
+                        }),
+                        _ => Ok(()),
+                    }
+                }
             },
             Statement::AlterSequence(alter) => {
                 if let Some(OwnedBy::Column { table, .. }) = &alter.owned_by {
@@ -349,6 +378,7 @@ impl<'a> Checker<'a> {
     /// Checks rights on a view, and those of its owner on what it reads.
     fn view(&self, view: &View, rights: Rights) -> Result<(), SqlError> {
         self.has(&view.schema, view.id.0, rights, || format!("view {}", view.name))?;
+        self.functions(&view.sql, self.depth)?;
         let Some(owner) = self.catalog.owner_of(view.id.0).filter(|owner| !owner.superuser) else {
             return Ok(());
         };
@@ -373,6 +403,47 @@ impl<'a> Checker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Checks what the functions that a stored query calls read.
+    fn functions(&self, sql: &str, depth: usize) -> Result<(), SqlError> {
+        if self.catalog.functions().next().is_none() {
+            return Ok(());
+        }
+        let user = Checker {
+            role: self.user,
+            depth,
+            ..*self
+        };
+        let Statement::Query(mut query) = parse(sql)? else {
+            return Ok(());
+        };
+        for function in called_in(query.as_mut(), self.catalog) {
+            if depth >= DEPTH_MAX {
+                return Err(SqlError::statement(
+                    "54001",
+                    "functions are too deep inside of one another",
+                ));
+            }
+            if let Statement::Query(body) = parse(&function.sql)? {
+                user.reads(body.as_ref(), false)?;
+            }
+            self.functions(&function.sql, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the role may change the functions that a statement names.
+    fn own_function(&self, name: &ObjectName, parameters: Option<usize>) -> Result<(), SqlError> {
+        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+        let is_meant = |count: usize| parameters.is_none_or(|parameters| parameters == count);
+        let all = self.catalog.functions_named(schema, &name.name);
+        all.filter(|function| is_meant(function.parameters.len()))
+            .try_for_each(|function| self.own_id(schema, function.id.0, "function", &name.name))
+    }
+
+    fn own_named(&self, function: &FunctionName) -> Result<(), SqlError> {
+        self.own_function(&function.name, function.parameters.as_ref().map(Vec::len))
     }
 
     fn has(

@@ -17,4 +17,4 @@ pub mod scram;
 mod session;
 
 pub(crate) use check::Checker;
-pub(crate) use run::{claim, give_schema, run};
+pub(crate) use run::{claim, give_function, give_schema, run};

@@ -3,12 +3,12 @@
 //! Messages and SQLSTATEs are PostgreSQL's. Only administrators make roles and change them; a role may change
 //! its own password, and give rights on what it owns.
 
-use rukh_catalog::{Catalog, GrantTarget, Rights, Role, RoleId};
+use rukh_catalog::{Catalog, Function, GrantTarget, Rights, Role, RoleId};
 use rukh_engine::RoleChanges;
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::{
-    GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement, Secret, Statement,
-    TypeStatement, undefined_type,
+    FunctionStatement, GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement,
+    Secret, Statement, TypeStatement, undefined_type,
 };
 
 use super::check::{Checker, denied};
@@ -102,11 +102,19 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
             TypeStatement::CreateDomain(domain) => &domain.name,
             _ => return Ok(()),
         },
+        Statement::Function(statement) => match statement.as_ref() {
+            FunctionStatement::Create(definition) => &definition.name,
+            _ => return Ok(()),
+        },
         _ => return Ok(()),
     };
     let engine = session.engine().clone();
     let now = engine.catalog();
     let mut new: Vec<u32> = objects_named(&now, name).into_iter().map(|(id, _)| id).collect();
+    new.extend(
+        now.functions_named(schema_of(name), &name.name)
+            .map(|function| function.id.0),
+    );
     if let Ok(table) = now.table_named(schema_of(name), &name.name) {
         new.extend(now.sequences_of(table.id).map(|sequence| sequence.id.0));
     }
@@ -128,6 +136,22 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
     })
 }
 
+/// Makes a function a role's own.
+pub(crate) fn give_function(session: &Session, function: &Function, role: &Name) -> Result<(), SqlError> {
+    let user = session.user();
+    session.engine().change_roles(|catalog| {
+        let run = Run {
+            catalog,
+            user: user.as_deref(),
+        };
+        run.check_superuser(&format!(
+            "must be superuser to change the owner of {}",
+            function.name
+        ))?;
+        run.given(&[function.id.0], role)
+    })
+}
+
 /// Makes what is in a schema a role's own.
 pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Result<(), SqlError> {
     session.engine().change_roles(|catalog| {
@@ -135,7 +159,9 @@ pub(crate) fn give_schema(session: &Session, schema: &str, owner: &str) -> Resul
         let views = catalog.views().filter(|view| view.schema == schema);
         let sequences = catalog.sequences().filter(|sequence| sequence.schema == schema);
         let types = catalog.types().filter(|ty| ty.schema() == schema);
+        let functions = catalog.functions().filter(|function| function.schema == schema);
         let ids = tables.map(|table| table.id.0);
+        let ids = ids.chain(functions.map(|function| function.id.0));
         let ids = ids.chain(views.map(|view| view.id.0));
         let ids = ids.chain(types.map(|ty| ty.id().0));
         let ids: Vec<u32> = ids.chain(sequences.map(|sequence| sequence.id.0)).collect();
@@ -190,6 +216,9 @@ fn kind_of(catalog: &Catalog, id: u32) -> Option<String> {
     }
     if let Some(ty) = catalog.types().find(|ty| ty.id().0 == id) {
         return Some(format!("type {}", ty.name()));
+    }
+    if let Some(function) = catalog.functions().find(|function| function.id.0 == id) {
+        return Some(format!("function {}", function.signature()));
     }
     let sequence = catalog.sequences().find(|sequence| sequence.id.0 == id);
     sequence.map(|sequence| format!("sequence {}", sequence.name))
@@ -506,11 +535,16 @@ impl Run<'_> {
             "must be superuser to change the owner of {}",
             object.name
         ))?;
-        let new = self.role(role)?;
         let mut ids = vec![*id];
         if let Some(table) = self.catalog.tables().find(|table| table.id.0 == *id) {
             ids.extend(self.catalog.sequences_of(table.id).map(|sequence| sequence.id.0));
         }
+        self.given(&ids, role)
+    }
+
+    /// Makes objects a role's own.
+    fn given(&self, ids: &[u32], role: &Name) -> Result<RoleChanges, SqlError> {
+        let new = self.role(role)?;
         let mut put: Vec<Role> = Vec::new();
         for known in self.catalog.roles() {
             let mut changed = known.as_ref().clone();

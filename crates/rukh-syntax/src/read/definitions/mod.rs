@@ -8,6 +8,7 @@ pub(crate) mod create_table;
 pub(crate) mod data_type;
 pub(crate) mod domain;
 pub(crate) mod foreign;
+pub(crate) mod function;
 pub(crate) mod lifetime;
 pub(crate) mod role;
 pub(crate) mod schema;

@@ -212,6 +212,29 @@ fn utility_statements() {
             "CREATE DOMAIN s.d AS INT DEFAULT 1 + 2 NOT NULL CONSTRAINT c CHECK (VALUE > 0) CHECK (VALUE < 9)",
             "domain s.d INTEGER not null default 1 + 2 check c(VALUE > 0) check (VALUE < 9)",
         ),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1;'",
+            "function f() -> INTEGER Volatile SELECT 1",
+        ),
+        (
+            "CREATE OR REPLACE FUNCTION s.f(a int, b double precision = 1, timestamp with time zone, IN c character varying(3) DEFAULT 'x') \
+             RETURNS SETOF mood IMMUTABLE COST 10 STRICT PARALLEL SAFE AS $$SELECT a$$ LANGUAGE 'SQL'",
+            "replace function s.f(a INTEGER, b DOUBLE = 1, TIMESTAMP WITH TIME ZONE, c VARCHAR(3) = 'x') -> set of mood Immutable strict SELECT a",
+        ),
+        (
+            "CREATE FUNCTION f(int[]) RETURNS TABLE (a int, b text) STABLE CALLED ON NULL INPUT RETURN $1 + 1",
+            "function f(INTEGER[]) -> table a INTEGER, b VARCHAR Stable SELECT $1 + 1",
+        ),
+        (
+            "DROP FUNCTION IF EXISTS f, s.g(int, b text), h() CASCADE",
+            "drop functions f, s.g(INTEGER, VARCHAR), h() if exists cascade",
+        ),
+        (
+            "ALTER FUNCTION f(int) RENAME TO g",
+            "function f(INTEGER) rename g",
+        ),
+        ("ALTER FUNCTION f SET SCHEMA s", "function f schema s"),
+        ("ALTER FUNCTION f() OWNER TO ann", "function f() owner ann"),
         ("CREATE DOMAIN d mood", "domain d mood"),
         ("CREATE DOMAIN d VARCHAR(3) NULL", "domain d VARCHAR(3) null"),
         ("ALTER DOMAIN d SET DEFAULT 'a'", "domain d default 'a'"),
@@ -360,6 +383,42 @@ fn utility_errors() {
             "42601",
             "syntax error at or near \"a\"",
             24,
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS 'BEGIN END'",
+            "0A000",
+            "language \"plpgsql\" is not supported",
+            42,
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2'",
+            "0A000",
+            "the body of a function is one query: several statements, or none, are not supported",
+            49,
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'DROP TABLE t'",
+            "0A000",
+            "the body of a function is a query: other statements are not supported",
+            49,
+        ),
+        (
+            "CREATE FUNCTION f(OUT a int) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "0A000",
+            "OUT parameters are not supported",
+            19,
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql LANGUAGE sql AS 'SELECT 1'",
+            "42601",
+            "conflicting or redundant options",
+            46,
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS int SECURITY DEFINER AS 'SELECT 1'",
+            "0A000",
+            "SECURITY DEFINER is not supported",
+            33,
         ),
         (
             "CREATE DOMAIN d INT NULL NOT NULL",

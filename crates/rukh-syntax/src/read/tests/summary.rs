@@ -164,6 +164,7 @@ pub(crate) fn summary(statement: &Statement) -> String {
         Statement::Role(role) => format!("{role:?}"),
         Statement::Schema(schema) => format!("{schema:?}"),
         Statement::Type(statement) => type_statement(statement),
+        Statement::Function(statement) => function_statement(statement),
         Statement::Kept(kept) => format!("{kept:?}"),
         Statement::AlterSequence(alter) => format!("{alter:?}"),
         Statement::Rename { kind, name, new, .. } => {
@@ -563,4 +564,68 @@ fn merge(merge: &MergeStatement) -> String {
         merge.on,
         returning.collect::<String>()
     )
+}
+
+fn function_statement(statement: &FunctionStatement) -> String {
+    let named = |function: &FunctionName| {
+        let types = function.parameters.as_ref();
+        let types = types.map(|types| {
+            types
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        });
+        let types = types.map_or(String::new(), |types| format!("({types})"));
+        format!("{}{types}", object(&function.name))
+    };
+    match statement {
+        FunctionStatement::Create(function) => {
+            let parameter = |parameter: &ParameterDefinition| {
+                let name = parameter.name.as_ref();
+                let name = name.map_or(String::new(), |name| format!("{} ", name.text));
+                let default = parameter.default.as_ref();
+                let default = default.map_or(String::new(), |default| format!(" = {}", default.expr));
+                format!("{name}{}{default}", parameter.ty)
+            };
+            let parameters: Vec<String> = function.parameters.iter().map(parameter).collect();
+            let returns = match &function.returns {
+                ReturnsDefinition::Type {
+                    is_set: false, ty, ..
+                } => ty.to_string(),
+                ReturnsDefinition::Type { ty, .. } => format!("set of {ty}"),
+                ReturnsDefinition::Table(columns) => {
+                    let columns = columns.iter().map(|(name, ty)| format!("{} {ty}", name.text));
+                    format!("table {}", columns.collect::<Vec<_>>().join(", "))
+                }
+            };
+            format!(
+                "{}function {}({}) -> {returns} {:?}{} {}",
+                if function.or_replace { "replace " } else { "" },
+                object(&function.name),
+                parameters.join(", "),
+                function.volatility,
+                if function.strict { " strict" } else { "" },
+                function.body.query,
+            )
+        }
+        FunctionStatement::Drop {
+            functions,
+            if_exists,
+            cascade,
+        } => format!(
+            "drop functions {}{}{}",
+            functions.iter().map(named).collect::<Vec<_>>().join(", "),
+            if *if_exists { " if exists" } else { "" },
+            if *cascade { " cascade" } else { "" },
+        ),
+        FunctionStatement::Alter { function, action } => {
+            let action = match action {
+                FunctionAction::RenameTo(name) => format!("rename {}", name.text),
+                FunctionAction::SetSchema(name) => format!("schema {}", name.text),
+                FunctionAction::OwnerTo(name) => format!("owner {}", name.text),
+            };
+            format!("function {} {action}", named(function))
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, PUBLIC, Table, View};
+use rukh_catalog::{Catalog, Function, PUBLIC, Returns, Table, View};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::sqlparser::ast::{
     Expr, Ident, ObjectName as AstName, ObjectNamePart, Query, Select, SelectItem,
@@ -173,6 +173,15 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
             let mut next = sequence.as_ref().clone();
             (next.schema, next.name) = (schema.clone(), name.clone());
             changes.sequences.push(next);
+        }
+    }
+    for function in catalog.functions() {
+        if let Returns::Relation { schema, name } = &function.returns
+            && let Some((schema, name)) = moves.of(schema, name).cloned()
+        {
+            let mut next = Function::clone(function);
+            next.returns = Returns::Relation { schema, name };
+            changes.functions.push(next);
         }
     }
     for view in catalog.views() {

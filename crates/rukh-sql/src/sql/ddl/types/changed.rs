@@ -4,7 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, KeyElement, KeyExpr, Table, Type, TypeKind, View, has_type, with_type};
+use rukh_catalog::{
+    Catalog, Function, KeyElement, KeyExpr, Table, Type, TypeKind, View, has_type, with_type,
+};
 use rukh_engine::DefinitionChanges;
 use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast::{Expr, Value, Visitor};
@@ -70,6 +72,22 @@ pub(super) fn changed(
         }
         if next != **view {
             changes.views.push(next);
+        }
+    }
+    for function in catalog.functions() {
+        let mut next = with_type(function.as_ref(), &kind).unwrap_or_else(|| Function::clone(function));
+        if let Some(change) = change {
+            renamed_text(&mut next.sql, true, change)?;
+            let defaults = next
+                .parameters
+                .iter_mut()
+                .filter_map(|parameter| parameter.default.as_mut());
+            for default in defaults {
+                renamed_text(default, false, change)?;
+            }
+        }
+        if next != **function {
+            changes.functions.push(next);
         }
     }
     let others = catalog.types().filter(|other| other.id() != before.id());
