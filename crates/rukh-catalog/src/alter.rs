@@ -7,7 +7,7 @@
 use crate::check::check_definition;
 use crate::error::invalid;
 use crate::validate::{COLUMNS_MAX, check_key_types, check_primary_key, check_type, stored_columns};
-use crate::{CatalogError, Column, ColumnId, FamilyId, KeyElement, RowLayout, Table};
+use crate::{CatalogError, Column, ColumnId, FamilyId, IndexLayout, KeyElement, RowLayout, Table};
 use rukh_keys::DataType;
 
 impl Table {
@@ -51,6 +51,24 @@ impl Table {
         check_type(&column.name, &ty)?;
         column.ty = ty;
         next.with_new_layout()
+    }
+
+    /// Returns the table with another type of a column that the primary key or an index holds. All rows have to be written again, with
+    /// all entries.
+    ///
+    /// Fails as [`Table::with_type`] does, and on a type that cannot be in a key.
+    pub fn with_type_in_keys(&self, id: ColumnId, ty: DataType) -> Result<Table, CatalogError> {
+        let mut next = self.with_type(id, ty)?;
+        for column in next.columns.iter_mut().filter(|column| column.id == id) {
+            column.values.missing = None;
+        }
+        let ordered = next
+            .indexes
+            .iter()
+            .filter(|index| index.layout != IndexLayout::Columnar);
+        let mut keys = std::iter::once(&next.primary_key).chain(ordered.map(|index| &index.elements));
+        keys.try_for_each(|elements| check_key_types(elements, &next.columns))?;
+        Ok(next)
     }
 
     /// Returns the table with its last declared column in the place and under the name of another, which is dropped.

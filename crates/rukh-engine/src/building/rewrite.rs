@@ -79,14 +79,7 @@ pub(crate) fn rewrite(
         let keyed = before.keys.iter().zip(&after);
         let keyed: Vec<KeyedRow<'_>> = keyed.map(|(key, row)| KeyedRow::for_keys(key, row)).collect();
         for (index, taken) in indexes.iter().zip(&mut taken) {
-            let unique = index.codec.index.unique;
-            index.visit_entries(&keyed, &mut |_, key, value| {
-                if unique && !taken.insert(key.to_vec()) {
-                    return Err(index.duplicate(table, key));
-                }
-                batch.put(&index.codec.storage, key, value);
-                Ok(())
-            })?;
+            index.put_entries(table, &keyed, taken, batch)?;
         }
         if batch.bytes() as u64 > limit_bytes {
             return Err(EngineError::StatementTooLarge { limit_bytes });

@@ -6,7 +6,7 @@
 
 use crate::building::backfill::backfill;
 use crate::building::build::maintainers;
-use crate::building::rekey::rekey;
+use crate::building::rekey::{Images, rekey};
 use crate::building::rewrite::rewrite;
 use crate::defining::change::{Change, has_other_lifetime, keeps_other_images};
 use crate::forms::codec::TableCodec;
@@ -39,6 +39,8 @@ pub struct Alteration {
     /// The table with columns that it loses, and generated ones that are computed from them before they go: under the same ids, they
     /// are columns of the table as any other.
     pub through: Option<Table>,
+    /// A column of the table, and the one of `through` whose values it gets: rows and entries are written under new keys.
+    pub retyped: Option<(ColumnId, ColumnId)>,
 }
 
 impl From<Table> for Alteration {
@@ -48,6 +50,7 @@ impl From<Table> for Alteration {
             indexes: Vec::new(),
             sequences: Vec::new(),
             through: None,
+            retyped: None,
         }
     }
 }
@@ -76,6 +79,7 @@ impl Engine {
             indexes,
             sequences,
             through,
+            retyped,
         } = alteration(&definitions.catalog, before)?.into();
         let mut added = Vec::with_capacity(indexes.len());
         for draft in indexes {
@@ -125,7 +129,11 @@ impl Engine {
         let new = storages_of(&next).filter(|name| !known.contains(name));
         let new: Vec<String> = new.collect();
         change.create_storage(&new, &next)?;
-        let images = (&maintainer, through.as_ref());
+        let images = Images {
+            after: &maintainer,
+            through: through.as_ref(),
+            retyped,
+        };
         let brought = bring(&change, before, images, &added, owned, &mut changed);
         change.give_up_after(brought)?;
         let validated = validate_keys(&change, before, &next, &changed);
@@ -183,16 +191,18 @@ fn validate_keys(
 fn bring(
     change: &Change<'_>,
     before: &Table,
-    (maintainer, through): (&Maintainer, Option<&Maintainer>),
+    images: Images<'_>,
     added: &[IndexId],
     sequences: Vec<Sequence>,
     changed: &mut Changed,
 ) -> Result<(), EngineError> {
+    let (maintainer, through) = (images.after, images.through);
     let (inner, table) = (change.inner, &maintainer.codec.table);
     let is_new = |column: &&Column| before.column(column.id).is_none();
     let mut new = table.columns.iter().filter(is_new);
-    let computes = through.is_some() || new.any(|column| column.values.generated.is_some());
-    let widens_keys = has_other_key_bytes(before, table);
+    let retypes = images.retyped.is_some();
+    let computes = through.is_some() && !retypes || new.any(|column| column.values.generated.is_some());
+    let widens_keys = retypes || has_other_key_bytes(before, table);
     if widens_keys && (computes || !added.is_empty() || !sequences.is_empty()) {
         let message = format!(
             "the type of a column in keys of table \"{}\" has to be changed by a statement of its own",
@@ -201,7 +211,9 @@ fn bring(
         return Err(CatalogError::Unsupported { message }.into());
     }
     if widens_keys || before.row_id().is_some() && table.row_id().is_none() {
-        let rows = rekey(inner, &change.snapshot(), before, maintainer, &mut changed.batch)?;
+        let read = through.map_or(before, |through| &through.codec.table);
+        let snapshot = change.snapshot_as(changed.catalog.with_table(Table::clone(read)));
+        let rows = rekey(inner, &snapshot, before, images, &mut changed.batch)?;
         changed.rewritten.push((table.id, rows));
         return Ok(());
     }

@@ -12,7 +12,9 @@ use crate::forms::rules::Rules;
 use crate::{EngineError, RowFunctions};
 use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
 use rukh_keys::{DataType, Datum, DatumRef, SortOrder};
+use rukh_kv::WriteBatch;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -273,6 +275,24 @@ impl IndexMaintainer {
         expressions
             .map(|expression| expression.evaluate(&datums))
             .collect()
+    }
+
+    /// Puts the entries of rows into a batch; `taken` has the keys of those that a UNIQUE index has got so far.
+    pub(crate) fn put_entries(
+        &self,
+        table: &Table,
+        rows: &[KeyedRow<'_>],
+        taken: &mut HashSet<Vec<u8>>,
+        batch: &mut WriteBatch,
+    ) -> Result<(), EngineError> {
+        let unique = self.codec.index.unique;
+        self.visit_entries(rows, &mut |_, key, value| {
+            if unique && !taken.insert(key.to_vec()) {
+                return Err(self.duplicate(table, key));
+            }
+            batch.put(&self.codec.storage, key, value);
+            Ok(())
+        })
     }
 
     /// Makes the error for two rows with this entry key in a UNIQUE index.

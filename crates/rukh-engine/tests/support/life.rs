@@ -458,6 +458,7 @@ fn widen(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let indexes = vec![super::index_draft(&table, "by_u", "u", "", None, true)];
         Ok::<_, EngineError>(Alteration {
             through: None,
+            retyped: None,
             table,
             indexes,
             sequences: Vec::new(),
@@ -475,6 +476,7 @@ fn number(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let indexes = vec![super::index_draft(&table, "by_n", "n", "", None, true)];
         Ok::<_, EngineError>(Alteration {
             through: None,
+            retyped: None,
             table,
             indexes,
             sequences: vec![(column, numbers)],

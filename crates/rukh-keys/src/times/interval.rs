@@ -188,10 +188,12 @@ impl Interval {
             "d" | "day" | "days" => self.add_days(count),
             "w" | "week" | "weeks" => self.add_days(count * 7.0),
             "mon" | "mons" | "month" | "months" => self.add_months(count),
-            "y" | "yr" | "yrs" | "year" | "years" => self.add_months((count * 12.0).round()),
-            "dec" | "decs" | "decade" | "decades" => self.add_months((count * 120.0).round()),
-            "c" | "cent" | "century" | "centuries" => self.add_months((count * 1_200.0).round()),
-            "mil" | "mils" | "millennium" | "millennia" => self.add_months((count * 12_000.0).round()),
+            "y" | "yr" | "yrs" | "year" | "years" => self.add_months((count * 12.0).round_ties_even()),
+            "dec" | "decs" | "decade" | "decades" => self.add_months((count * 120.0).round_ties_even()),
+            "c" | "cent" | "century" | "centuries" => self.add_months((count * 1_200.0).round_ties_even()),
+            "mil" | "mils" | "millennium" | "millennia" => {
+                self.add_months((count * 12_000.0).round_ties_even())
+            }
             _ => None,
         }
     }
@@ -202,7 +204,7 @@ impl Interval {
 
     fn add_months(&mut self, months: f64) -> Option<()> {
         self.add(months.trunc(), 0.0, 0.0)?;
-        self.add_days((months.fract() * MONTH_DAYS * 1e6).round() / 1e6)
+        self.add_days((months.fract() * MONTH_DAYS * 1e6).round_ties_even() / 1e6)
     }
 
     fn negated(self) -> Option<Interval> {

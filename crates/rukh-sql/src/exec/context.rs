@@ -161,6 +161,8 @@ pub(crate) struct StatementContext {
     /// What each part of a direct plan that has several did, by position.
     parts: Mutex<Vec<PartStats>>,
     pub(crate) started: Instant,
+    /// When the statement began, in microseconds since 1970.
+    pub(crate) began: i64,
     planning_us: AtomicU64,
     finished_us: AtomicU64,
     /// Most partitions of one scan.
@@ -193,6 +195,7 @@ impl StatementContext {
         client: Client,
     ) -> Self {
         StatementContext {
+            began: engine.now(),
             engine,
             traffic_before: snapshot.traffic(),
             committed: Mutex::default(),
@@ -217,6 +220,11 @@ impl StatementContext {
     pub(crate) fn with_tables(mut self, tables: Vec<(String, Arc<dyn TableProvider>)>) -> Self {
         self.tables.extend(tables);
         self
+    }
+
+    /// Says when the statement began, in microseconds since 1970.
+    pub(crate) fn at(self, began: i64) -> Self {
+        StatementContext { began, ..self }
     }
 
     /// Adds a notice, once.

@@ -1,13 +1,17 @@
 //! From a parsed statement to its result.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
+use rukh_keys::Datum;
 use rukh_planner::Constant;
-use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement};
+use rukh_syntax::sqlparser::ast::{DataType, Expr, TimezoneInfo, Value, VisitorMut};
+use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, WalkMut, make};
 
 use crate::bind::names::qualify::qualify;
 use crate::bind::spelling::parsing::parse;
@@ -33,14 +37,53 @@ use crate::sql::statistics::analyze;
 use rukh_error::SqlError;
 use rukh_functions::scalars::scalar_from_datum;
 
+/// The function whose value is the time at which a statement began.
+const CLOCK: &str = "statement_timestamp";
+
 impl Session {
     /// Returns a statement with the schemas that the search path gives its names.
     pub(crate) fn with_schemas(&self, prepared: &Prepared) -> Result<Prepared, SqlError> {
-        let statement = self.qualified(&prepared.statement)?;
+        let mut statement = self.qualified(&prepared.statement)?;
+        let text = prepared.sql.as_bytes();
+        if text
+            .windows(CLOCK.len())
+            .any(|part| part.eq_ignore_ascii_case(CLOCK.as_bytes()))
+        {
+            let statement = statement.get_or_insert_with(|| prepared.statement().clone());
+            self.put_in_time(statement);
+        }
         Ok(Prepared {
             sql: prepared.sql.clone(),
             statement: statement.map_or_else(|| prepared.statement.clone(), Arc::new),
         })
+    }
+
+    /// Puts the time at which a statement that writes began in the place of `statement_timestamp()`, which those that read call.
+    fn put_in_time(&self, statement: &mut Statement) {
+        struct Clock(String);
+
+        impl VisitorMut for Clock {
+            type Break = Infallible;
+
+            fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+                if let Expr::Function(call) = expr
+                    && call.name.to_string().eq_ignore_ascii_case(CLOCK)
+                {
+                    let time = Expr::Value(Value::SingleQuotedString(self.0.clone()).into());
+                    *expr = make::cast(time, DataType::Timestamp(None, TimezoneInfo::WithTimeZone));
+                }
+                ControlFlow::Continue(())
+            }
+        }
+
+        let began = self.statement_began();
+        let mut clock = Clock(rukh_keys::DataType::TIMESTAMP_TZ.format_text(&Datum::Timestamp(began)));
+        let ControlFlow::Continue(()) = match statement {
+            Statement::Insert(insert) => insert.ast.walk_mut(&mut clock),
+            Statement::Update(update) => update.ast.walk_mut(&mut clock),
+            Statement::Delete(delete) => delete.ast.walk_mut(&mut clock),
+            _ => ControlFlow::Continue(()),
+        };
     }
 
     /// Runs one statement; a closing semicolon is allowed.

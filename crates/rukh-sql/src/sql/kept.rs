@@ -20,6 +20,7 @@ use crate::exec::held::{
     check_room, no_cursor,
 };
 use crate::exec::rows::Rows;
+use crate::exec::session_settings::cursors::ShownCursor;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
@@ -58,10 +59,17 @@ impl Session {
             KeptStatement::Declare {
                 name,
                 sql,
+                statement,
                 scrolls,
                 holds,
             } => {
-                self.declare(name, sql, *scrolls, *holds)?;
+                let shown = ShownCursor {
+                    statement: statement.clone(),
+                    holds: *holds,
+                    scrolls: *scrolls,
+                    declared: self.engine().now(),
+                };
+                self.declare(name, sql, shown)?;
                 "DECLARE CURSOR"
             }
             KeptStatement::Fetch { name, rows, moves } => return self.fetch(name, *rows, *moves),
@@ -170,7 +178,8 @@ impl Session {
         Ok(self.kept.cursor(name)?.lock().rows.schema())
     }
 
-    fn declare(&mut self, name: &Name, sql: &str, scrolls: bool, holds: bool) -> Result<(), SqlError> {
+    fn declare(&mut self, name: &Name, sql: &str, shown: ShownCursor) -> Result<(), SqlError> {
+        let ShownCursor { holds, scrolls, .. } = shown;
         let (savepoints, hold) = match (self.savepoints(), holds) {
             (Some(savepoints), true) => (savepoints, Hold::IfCommitted),
             (Some(savepoints), false) => (savepoints, Hold::Transaction),
@@ -201,6 +210,7 @@ impl Session {
             cursor: Arc::new(Mutex::new(cursor)),
             savepoints,
             hold,
+            shown: self.client.cursors.show(&name.text, shown),
         };
         self.kept.cursors.insert(name.text.clone(), kept);
         Ok(())

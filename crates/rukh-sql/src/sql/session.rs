@@ -235,7 +235,7 @@ pub struct Session {
     /// What RESET gives.
     pub(crate) defaults: Settings,
     /// The role that runs the statements.
-    client: Identity,
+    pub(crate) client: Identity,
     /// When the running statement began, if slow ones are logged.
     began: Option<Instant>,
     /// The value of `now()`.
@@ -528,6 +528,7 @@ impl Session {
             ..
         } = &self.shared;
         let (engine, statistics) = (engine.clone(), statistics.clone());
+        let began = self.statement_began();
         StatementContext::new(
             engine,
             snapshot,
@@ -538,6 +539,15 @@ impl Session {
             self.client.with(&self.settings),
         )
         .with_tables(self.held.clone())
+        .at(began)
+    }
+
+    /// Returns when a statement that begins now begins, in microseconds since 1970: outside of a block it is a transaction.
+    pub(crate) fn statement_began(&self) -> i64 {
+        match self.is_in_block() {
+            true => self.engine().now(),
+            false => self.time.micros(),
+        }
     }
 
     /// Makes the context of a statement that needs no plan.

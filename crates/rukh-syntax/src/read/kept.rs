@@ -155,6 +155,7 @@ fn declare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
         Statement::Query(_) => Ok(KeptStatement::Declare {
             name,
             sql,
+            statement: reader.whole(),
             scrolls,
             holds,
         }),

@@ -90,6 +90,15 @@ impl<'a> Reader<'a> {
             .to_string()
     }
 
+    /// Returns the text of the whole statement.
+    pub(crate) fn whole(&self) -> String {
+        let text = self
+            .tokens
+            .first()
+            .map_or("", |first| self.source.text_from(first));
+        text.trim_matches([';', ' ', '\n']).to_string()
+    }
+
     /// Whether the token `n` places after the next is this word, unquoted, in any case.
     pub(crate) fn peeks_at(&self, n: usize, word: &str) -> bool {
         is_word(self.peek_at(n), word)

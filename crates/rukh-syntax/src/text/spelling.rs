@@ -10,6 +10,7 @@
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
+//! | `((SELECT 1) UNION …)`       | `(SELECT 1 UNION …)`          | as a value it is no query otherwise             |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -24,10 +25,19 @@ const BEFORE_ONLY: [&str; 5] = ["from", "update", "into", "join", "using"];
 /// What stands before a query, if it does not begin the statement or stand in parentheses.
 const BEFORE_QUERY: [&str; 7] = ["as", "union", "except", "intersect", "all", "distinct", "explain"];
 
+/// What stands between two queries.
+const SET_OPERATORS: [&str; 3] = ["union", "intersect", "except"];
+
+/// Clauses that belong to a whole query: one that has them keeps its parentheses.
+const OF_QUERIES: [&str; 6] = ["order", "limit", "offset", "fetch", "for", "with"];
+
 /// Settles the spellings of a statement.
 pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     for token in tokens.iter_mut().filter(|token| is_word(&token.token, "top")) {
         token.token = Token::make_word("top", Some('"'));
+    }
+    if tokens.iter().any(|token| is_one_of(&token.token, &SET_OPERATORS)) {
+        open_first_queries(tokens);
     }
     let any = |words: &[&str]| {
         let mut all = tokens.iter();
@@ -121,6 +131,50 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
             };
             let spelled = [text, colons, ty, open, digits, close];
             tokens.splice(places[0]..=places[4], spelled);
+        }
+    }
+}
+
+/// Takes the parentheses away around the first query of a set operation that stands in parentheses itself.
+fn open_first_queries(tokens: &mut [TokenWithSpan]) {
+    let visible = places(tokens);
+    let is = |tokens: &[TokenWithSpan], nth: usize, token: &Token| {
+        visible.get(nth).is_some_and(|at| tokens[*at].token == *token)
+    };
+    for nth in 0..visible.len() {
+        let opens = is(tokens, nth, &Token::LParen)
+            && is(tokens, nth + 1, &Token::LParen)
+            && visible
+                .get(nth + 2)
+                .is_some_and(|at| is_word(&tokens[*at].token, "select"));
+        if !opens {
+            continue;
+        }
+        let mut depth = 0_usize;
+        let mut end = None;
+        for (nth, at) in visible.iter().enumerate().skip(nth + 1) {
+            match &tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen if depth == 1 => {
+                    end = Some(nth);
+                    break;
+                }
+                Token::RParen => depth -= 1,
+                word if depth == 1 && (is_one_of(word, &SET_OPERATORS) || is_one_of(word, &OF_QUERIES)) => {
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let follows = |end: usize| {
+            visible
+                .get(end + 1)
+                .is_some_and(|at| is_one_of(&tokens[*at].token, &SET_OPERATORS))
+        };
+        if let Some(end) = end.filter(|end| follows(*end)) {
+            for at in [visible[nth + 1], visible[end]] {
+                tokens[at].token = Token::Whitespace(Whitespace::Space);
+            }
         }
     }
 }

@@ -265,6 +265,8 @@ pub enum KeptStatement {
         name: Name,
         /// The text of the query.
         sql: String,
+        /// That of the whole statement.
+        statement: String,
         /// Whether it goes backward, too.
         scrolls: bool,
         /// Whether it outlives its transaction, if that is committed.

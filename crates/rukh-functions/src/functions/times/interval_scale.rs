@@ -117,10 +117,10 @@ pub fn scaled(
         false => part * factor,
     };
     let months = scaled(f64::from(interval.months));
-    let month_days = (months.fract() * MONTH_DAYS * 1e6).round() / 1e6;
+    let month_days = (months.fract() * MONTH_DAYS * 1e6).round_ties_even() / 1e6;
     let days = scaled(f64::from(interval.days));
     let rest = days.fract() + month_days.fract();
-    let rest = (rest * DAY_SECONDS * 1e6).round() / 1e6;
+    let rest = (rest * DAY_SECONDS * 1e6).round_ties_even() / 1e6;
     let carried = (rest / DAY_SECONDS).trunc();
     let micros = scaled(interval.nanoseconds as f64 / 1e3) + (rest - carried * DAY_SECONDS) * 1e6;
     let days = days.trunc() + month_days.trunc() + carried;
@@ -129,14 +129,14 @@ pub fn scaled(
         let fits = value.is_finite() && value.abs() <= f64::from(i32::MAX);
         fits.then_some(value as i32).ok_or_else(out_of_range)
     };
-    let nanoseconds = micros.round() * 1e3;
+    let nanoseconds = micros.round_ties_even() * 1e3;
     if !nanoseconds.is_finite() || nanoseconds.abs() >= i64::MAX as f64 {
         return Err(out_of_range());
     }
     Ok(IntervalMonthDayNano {
         months: part(months.trunc())?,
         days: part(days)?,
-        nanoseconds: micros.round() as i64 * 1_000,
+        nanoseconds: micros.round_ties_even() as i64 * 1_000,
     })
 }
 

@@ -4,6 +4,9 @@
 //! were in GROUP BY. They are added to it: no group becomes two by that.
 //!
 //! Only what stands outside of aggregates is added. Grouping sets are left as they are: a set without the key determines nothing.
+//!
+//! `GROUP BY a.id, (SELECT b.name FROM b WHERE b.name = a.name)`: DataFusion calls the group by the subquery's column, and finds `name` to be
+//! ambiguous with `a.name` then. So such columns get names that are not shown.
 
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -15,7 +18,7 @@ use rukh_syntax::sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{Walk, WalkMut, folded};
+use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
 use super::outer_names::{name_of, names_of_with};
 
@@ -39,6 +42,7 @@ impl VisitorMut for Pass<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
         self.named.push(names_of_with(query));
+        name_subqueries(query);
         let order = query.order_by.clone();
         self.body(&mut query.body, order.as_ref());
         ControlFlow::Continue(())
@@ -47,6 +51,56 @@ impl VisitorMut for Pass<'_> {
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Infallible> {
         self.named.pop();
         ControlFlow::Continue(())
+    }
+}
+
+/// Gives the columns of subqueries names of their own, if a query groups by one.
+fn name_subqueries(query: &mut Query) {
+    struct Namer;
+
+    impl VisitorMut for Namer {
+        type Break = Infallible;
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+            if let Expr::Subquery(query) = expr
+                && let SetExpr::Select(select) = query.body.as_mut()
+                && let [item] = select.projection.as_mut_slice()
+            {
+                let named = match &*item {
+                    SelectItem::UnnamedExpr(value) => match value {
+                        Expr::Identifier(column) => Some((value.clone(), folded(column))),
+                        Expr::CompoundIdentifier(parts) => {
+                            parts.last().map(|column| (value.clone(), folded(column)))
+                        }
+                        _ => None,
+                    },
+                    // ORDER BY may name it.
+                    SelectItem::ExprWithAlias { expr, alias } if query.order_by.is_none() => {
+                        Some((expr.clone(), folded(alias)))
+                    }
+                    _ => None,
+                };
+                if let Some((expr, name)) = named.filter(|(_, name)| !name.contains(HIDDEN)) {
+                    let alias = Ident::with_quote('"', format!("{name}{HIDDEN}grouped"));
+                    *item = SelectItem::ExprWithAlias { expr, alias };
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return;
+    };
+    let GroupByExpr::Expressions(groups, _) = &select.group_by else {
+        return;
+    };
+    let mut groups = groups.iter().map(|group| by_place(group, &select.projection));
+    if groups.any(|group| matches!(group, Expr::Subquery(_))) {
+        let ControlFlow::Continue(()) = select.projection.walk_mut(&mut Namer);
+        let ControlFlow::Continue(()) = select.group_by.walk_mut(&mut Namer);
+        let ControlFlow::Continue(()) = select.having.walk_mut(&mut Namer);
+        let ControlFlow::Continue(()) = query.order_by.walk_mut(&mut Namer);
     }
 }
 

@@ -109,6 +109,7 @@ impl Names<'_> {
                 self.with(&mut insert.with);
                 if let ast::TableObject::TableName(name) = &mut insert.ast.table {
                     self.ast_name(name);
+                    self.changes(name);
                 }
                 self.returning(&mut insert.ast.returning);
                 self.visit(&mut insert.ast);
@@ -366,10 +367,26 @@ impl Names<'_> {
     }
 
     /// What is changed is no query, whatever WITH names.
-    fn target(&self, factor: &mut TableFactor) {
+    fn target(&mut self, factor: &mut TableFactor) {
         if let TableFactor::Table { name, .. } = factor {
             self.ast_name(name);
+            self.changes(name);
         }
+    }
+
+    /// Takes note of the table that a statement changes, itself or by a view.
+    fn changes(&mut self, name: &ast::ObjectName) {
+        let Ok(name) = ObjectName::from_ast(name) else {
+            return;
+        };
+        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+        let table = self
+            .catalog
+            .table_named(schema, &name.name)
+            .ok()
+            .map(|table| table.id);
+        let view = || self.catalog.view_named(schema, &name.name);
+        self.calls.changed = table.or_else(|| view()?.reads.first().map(|(id, _)| *id));
     }
 
     fn visit(&mut self, part: &mut impl WalkMut) {

@@ -746,7 +746,7 @@ impl Visitor for ClockFinder {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        const CLOCKS: [&str; 11] = [
+        const CLOCKS: [&str; 12] = [
             "now",
             "current_date",
             "current_time",
@@ -757,6 +757,7 @@ impl Visitor for ClockFinder {
             "localtime",
             "localtimestamp",
             "transaction_timestamp",
+            "statement_timestamp",
             "gen_random_uuid",
         ];
         if let Expr::Value(value) = expr

@@ -119,6 +119,10 @@ const TABLES: &[SystemTable] = &[
         KEYWORDS,
         "word text, catcode char, barelabel bool, catdesc text, baredesc text",
     ),
+    table(
+        "pg_cursors",
+        "name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time timestamptz",
+    ),
     table("pg_group", "groname name, grosysid oid, grolist oid[]"),
     table(
         "pg_index",

@@ -12,6 +12,7 @@ use rukh_syntax::Name;
 use super::prepared::Prepared;
 use super::scroll::Made;
 use crate::exec::rows::{NextBatch, Rows};
+use crate::exec::session_settings::cursors::Shown;
 
 /// Most prepared statements, and most cursors, of one session.
 const KEPT_MAX: usize = 10_000;
@@ -37,6 +38,9 @@ pub(crate) struct KeptCursor {
     pub(crate) savepoints: usize,
     /// How long it stays.
     pub(crate) hold: Hold,
+    /// Its place among those that are shown, until it is closed.
+    #[expect(dead_code, reason = "it is dropped with the cursor")]
+    pub(crate) shown: Shown,
 }
 
 /// How long a cursor stays.

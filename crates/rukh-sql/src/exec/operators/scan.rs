@@ -516,10 +516,11 @@ impl ExecutionPlan for ScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        let Some(order) = self.order_keys(order) else {
+        // The first rows of another order are other rows: `SELECT * FROM (SELECT … ORDER BY ts DESC LIMIT 10) q ORDER BY ts`.
+        let Some(order) = self.order_keys(order).filter(|_| self.fetch.is_none()) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
-        let scan = self.ordered_by(&order, self.fetch).map_err(external)?;
+        let scan = self.ordered_by(&order, None).map_err(external)?;
         Ok(match scan.path.ordered {
             true => SortOrderPushdownResult::Exact {
                 inner: Arc::new(scan),

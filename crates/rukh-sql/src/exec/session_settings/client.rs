@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::exec::session_settings::cursors::Cursors;
 use crate::exec::session_settings::settings::SharedSettings;
 use rukh_error::SqlError;
 
@@ -20,6 +21,8 @@ pub(crate) struct Identity {
     pid: i32,
     /// What `set_config` was called with: set before the next statement.
     changes: Arc<Mutex<Vec<SettingChange>>>,
+    /// The cursors of the session.
+    pub(crate) cursors: Cursors,
 }
 
 /// The user of a statement, and the settings that it began with.
@@ -34,6 +37,8 @@ pub(crate) struct Client {
     /// The settings.
     pub(crate) settings: SharedSettings,
     changes: Arc<Mutex<Vec<SettingChange>>>,
+    /// The cursors of the session.
+    pub(crate) cursors: Cursors,
 }
 
 impl Default for Identity {
@@ -49,6 +54,7 @@ impl Identity {
             user: user.into(),
             pid,
             changes: Arc::default(),
+            cursors: Cursors::default(),
         }
     }
 
@@ -65,6 +71,7 @@ impl Identity {
             pid: self.pid,
             settings: settings.clone(),
             changes: self.changes.clone(),
+            cursors: self.cursors.clone(),
         }
     }
 

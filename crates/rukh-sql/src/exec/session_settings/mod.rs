@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod client_settings;
+pub(crate) mod cursors;
 pub(crate) mod durations;
 pub(crate) mod notice;
 pub(crate) mod progress;

@@ -130,6 +130,9 @@ const FUNCTIONS: &[Definition] = &[
     stable("inet_server_port", 0..=0, Kind::Int4, NONE),
     stable("inet_client_addr", 0..=0, Kind::Text, NONE),
     stable("inet_client_port", 0..=0, Kind::Int4, NONE),
+    stable("statement_timestamp", 0..=0, Kind::TimestampTz, |source, _| {
+        Ok(Cell::Int(source.context.began))
+    }),
     stable("pg_postmaster_start_time", 0..=0, Kind::TimestampTz, |_, _| {
         Ok(Cell::Int(*STARTED))
     }),

@@ -7,6 +7,8 @@ use rukh_keys::{DataType, Datum, SortOrder};
 use rukh_syntax::is_reserved;
 use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
+use crate::exec::session_settings::cursors::ShownCursor;
+
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::source::{DATABASE, Maker, Source};
@@ -131,6 +133,19 @@ const MAKERS: &[(&str, Maker)] = &[
             ]
         };
         ALL_KEYWORDS.iter().map(row).collect()
+    }),
+    ("pg_cursors", |source| {
+        let row = |(name, cursor): &(String, ShownCursor)| {
+            row![
+                name,
+                &cursor.statement,
+                cursor.holds,
+                false,
+                cursor.scrolls,
+                Cell::Int(cursor.declared)
+            ]
+        };
+        source.context.client.cursors.all().iter().map(row).collect()
     }),
     ("pg_group", |_| Vec::new()),
     ("pg_index", |source| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, Function, PUBLIC, ValueType};
+use rukh_catalog::{Catalog, Function, PUBLIC, TableId, ValueType};
 use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast::{
     self, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, Value, Visitor, VisitorMut,
@@ -167,6 +167,36 @@ pub(super) fn names_of(query: &Query, catalog: &Catalog) -> Option<NamesOf> {
     };
     let is_known = query.walk(&mut finder).is_continue();
     is_known.then_some(finder.names)
+}
+
+/// Whether a query reads a table, by its name or by that of a view.
+pub(super) fn reads(query: &Query, id: TableId, catalog: &Catalog) -> bool {
+    struct Finder<'c>(&'c Catalog, TableId);
+
+    impl Visitor for Finder<'_> {
+        type Break = ();
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            let TableFactor::Table { name, args: None, .. } = factor else {
+                return ControlFlow::Continue(());
+            };
+            let Ok(name) = rukh_syntax::ObjectName::from_ast(name) else {
+                return ControlFlow::Continue(());
+            };
+            let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+            let is_table = self
+                .0
+                .table_named(schema, &name.name)
+                .is_ok_and(|table| table.id == self.1);
+            let view = self.0.view_named(schema, &name.name);
+            match is_table || view.is_some_and(|view| view.reads.iter().any(|(id, _)| *id == self.1)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    query.walk(&mut Finder(catalog, id)).is_break()
 }
 
 /// Whether a query is one SELECT of one value, as `SELECT value FROM … ORDER BY …` is.

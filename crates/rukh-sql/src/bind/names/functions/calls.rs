@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rukh_catalog::{Catalog, Function, PUBLIC, Returns, ValueType};
+use rukh_catalog::{Catalog, Function, PUBLIC, Returns, TableId, ValueType, Volatility};
 use rukh_error::SqlError;
 use rukh_functions::signatures::table;
 use rukh_syntax::sqlparser::ast::{
@@ -15,7 +15,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{HIDDEN, Walk, WalkMut, folded, make, quoted};
 
 use super::bodies::{
-    body, columns_of, first_row, has_query, is_single, names_of, names_read, not_null, only_item,
+    body, columns_of, first_row, has_query, is_single, names_of, names_read, not_null, only_item, reads,
     reads_columns, substitute, typed, typed_item, unless_null, uses,
 };
 use crate::bind::names::outer_names;
@@ -49,6 +49,8 @@ pub(crate) struct Calls<'a> {
     path: &'a [String],
     /// Whether calls stay, with the schemas of what they call: the text of a view follows its functions.
     pub(crate) stay: bool,
+    /// The table that the statement changes.
+    pub(crate) changed: Option<TableId>,
     /// Whether each of the expressions and FROM items that the visit is inside of was a call.
     inside: Vec<bool>,
     count: usize,
@@ -75,6 +77,7 @@ impl<'a> Calls<'a> {
             catalog,
             path,
             stay: false,
+            changed: None,
             inside: Vec::new(),
             count: 0,
             numbers: HashMap::new(),
@@ -360,6 +363,7 @@ impl<'a> Calls<'a> {
         };
         let mut query = body(function)?;
         self.check_volatile(function, &query, &arguments)?;
+        self.check_unchanged(function, &query)?;
         if function.inlines {
             let Some(mut expr) = only_item(query.as_ref()) else {
                 return Err(SqlError::internal(
@@ -443,6 +447,7 @@ impl<'a> Calls<'a> {
             _ => {
                 let mut query = body(function)?;
                 self.check_volatile(function, &query, &arguments)?;
+                self.check_unchanged(function, &query)?;
                 self.number(&mut query);
                 let from = self.from(&mut query, arguments, columns.len());
                 let items = columns.iter().enumerate().map(|(at, (name, ty))| {
@@ -506,6 +511,26 @@ impl<'a> Calls<'a> {
         }
         relations.push(rows);
         From { relations, condition }
+    }
+
+    /// Fails where a function would have to see what the statement has changed so far, as those do that are VOLATILE.
+    fn check_unchanged(&self, function: &Function, query: &Query) -> Result<(), SqlError> {
+        let Some(changed) = self
+            .changed
+            .filter(|_| function.volatility == Volatility::Volatile)
+        else {
+            return Ok(());
+        };
+        match reads(query, changed, self.catalog) {
+            false => Ok(()),
+            true => Err(SqlError::unsupported(format!(
+                "a statement that changes a table which VOLATILE function {} reads is not supported",
+                function.name
+            ))
+            .with_hint(
+                "Declare the function STABLE: it reads the table as it was before the statement then.",
+            )),
+        }
     }
 
     /// Fails where an argument gives another value whenever it is computed, and would not be computed once.

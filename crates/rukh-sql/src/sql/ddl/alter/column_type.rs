@@ -14,13 +14,14 @@
 //! index entries name none: of a column in one of them all rows are written under their new keys, unless the two types have the same
 //! bytes ([`DataType::has_key_bytes_of`]). Blocks of columnar tables name none either, and have other numbers for REAL than for DOUBLE.
 //!
-//! For other types, and with USING, all rows are rewritten, in one batch with the definition. A column of a key, an index or a
-//! CHECK constraint keeps its type then.
+//! For other types, and with USING, all rows are rewritten, in one batch with the definition; those of a column of a key or an index under
+//! their new keys. A column of a CHECK constraint, an expression or a condition of an index keeps its type then.
 
-use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, KeyExpr, Table};
+use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Index, KeyExpr, Table};
 use rukh_functions::casts::table::{Context, Kind, context};
 use rukh_keys::DataType;
-use rukh_syntax::{Expression, quoted};
+use rukh_syntax::sqlparser::ast::Expr;
+use rukh_syntax::{Expression, TypeName, data_type, folded, quoted};
 
 use crate::bind::names::views::views_on;
 use crate::bind::types::expressions::evaluate_default;
@@ -35,6 +36,37 @@ pub(in crate::sql::ddl) struct Retyped {
     pub(in crate::sql::ddl) table: Table,
     /// The table with the column before and after, if its values are other ones: those after are generated.
     pub(in crate::sql::ddl) through: Option<Table>,
+    /// The column, and that of `through` after, if it keeps its identity.
+    pub(in crate::sql::ddl) retyped: Option<(ColumnId, ColumnId)>,
+}
+
+impl Retyped {
+    /// The values stay what they are.
+    fn kept(table: Table) -> Retyped {
+        Retyped {
+            table,
+            through: None,
+            retyped: None,
+        }
+    }
+}
+
+/// Returns USING unless it says what happens without: `USING id::bigint` of a column `id` that becomes one.
+pub(in crate::sql::ddl) fn other_values<'u>(
+    name: &str,
+    ty: &TypeName,
+    using: Option<&'u Expression>,
+) -> Option<&'u Expression> {
+    using.filter(|using| {
+        let of_column = |expr: &Expr| matches!(expr, Expr::Identifier(ident) if folded(ident) == name);
+        let is_cast = match &using.expr {
+            Expr::Cast {
+                expr, data_type: to, ..
+            } => of_column(expr) && data_type(to).ok() == ty.known().ok(),
+            expr => of_column(expr),
+        };
+        !is_cast
+    })
 }
 
 /// Returns a table with another type of a column, whose values may be computed by `using`; `own` is the column by itself.
@@ -47,10 +79,7 @@ pub(in crate::sql::ddl) fn retyped(
 ) -> Result<Retyped, SqlError> {
     let column = table.column(id).expect("the caller found the column");
     if column.ty == ty && using.is_none() {
-        return Ok(Retyped {
-            table: table.clone(),
-            through: None,
-        });
+        return Ok(Retyped::kept(table.clone()));
     }
     check_not_read(catalog, table, column)?;
     if let Some(sql) = &column.default
@@ -64,10 +93,7 @@ pub(in crate::sql::ddl) fn retyped(
     if !column.ty.has_key_bytes_of(&ty) {
         check_not_computed_with(table, column)?;
     }
-    Ok(Retyped {
-        table: table.with_type(id, ty)?,
-        through: None,
-    })
+    Ok(Retyped::kept(table.with_type(id, ty)?))
 }
 
 /// Whether a column keeps its values, and its identity, with another type.
@@ -86,7 +112,12 @@ fn converted(
         let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
         Err(SqlError::unsupported(message))
     };
-    check_not_in_key(table, column)?;
+    check_not_computed_with(table, column)?;
+    let is_condition_with = |index: &Index| {
+        let condition = index.predicate.as_ref();
+        condition.is_some_and(|condition| condition.columns.contains(&column.id))
+    };
+    check_indexes(table, column, "a condition", is_condition_with)?;
     if let Some(check) = table
         .checks
         .iter()
@@ -94,12 +125,8 @@ fn converted(
     {
         return refused(&format!("check constraint \"{}\" reads it", check.name));
     }
-    if column.values.identity.is_some()
-        || column
-            .default
-            .as_deref()
-            .is_some_and(|sql| sequence_of_default(sql).is_some())
-    {
+    let numbers = column.default.as_deref().and_then(sequence_of_default).is_some();
+    if (column.values.identity.is_some() || numbers) && !ty.is_integer() {
         return refused("it takes numbers of a sequence");
     }
     if column.family != FamilyId(0) {
@@ -118,6 +145,8 @@ fn converted(
         name: format!("{}{HIDDEN}", column.name),
         ty,
         default: None,
+        // That the column is NOT NULL is checked of the table as it shall be.
+        nullable: true,
         values: ColumnValues::default(),
         ..column.clone()
     };
@@ -128,8 +157,16 @@ fn converted(
         generated: Some(generated),
         ..ColumnValues::default()
     };
+    if !is_in_key(table, column) {
+        return Ok(Retyped {
+            table: through.with_last_in_place_of(column.id)?,
+            through: Some(through),
+            retyped: None,
+        });
+    }
     Ok(Retyped {
-        table: through.with_last_in_place_of(column.id)?,
+        table: table.with_type_in_keys(column.id, ty)?,
+        retyped: Some((column.id, through.columns[at].id)),
         through: Some(through),
     })
 }
@@ -176,43 +213,41 @@ fn has_one_vector(from: DataType, to: DataType) -> bool {
     from.has_key_bytes_of(&to) || !matches!(from, DataType::Real | DataType::Char(_))
 }
 
-/// Fails if the primary key or an index holds a column.
-fn check_not_in_key(table: &Table, column: &Column) -> Result<(), SqlError> {
+/// Whether the primary key or an index holds a column.
+fn is_in_key(table: &Table, column: &Column) -> bool {
     let mut key = table
         .primary_key
         .iter()
         .flat_map(|element| element.expr.columns());
-    let refused = |why: String| {
-        let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
-        SqlError::unsupported(message)
-    };
-    if key.any(|id| id == column.id) {
-        return Err(refused("it is part of the primary key".to_string()));
-    }
-    let held = |index: &&rukh_catalog::Index| {
-        index.columns_read(table).contains(&column.id) || index.include.contains(&column.id)
-    };
-    match table.indexes.iter().find(held) {
-        None => Ok(()),
-        Some(index) => Err(refused(format!("index \"{}\" reads it", index.name))
-            .with_hint("Drop the index, and create it again afterwards.")),
-    }
+    let held =
+        |index: &Index| index.columns_read(table).contains(&column.id) || index.include.contains(&column.id);
+    key.any(|id| id == column.id) || table.indexes.iter().any(held)
 }
 
 /// Fails if an index is made of an expression with a column, whose type depends on that of the column.
 fn check_not_computed_with(table: &Table, column: &Column) -> Result<(), SqlError> {
-    let is_computed_with = |index: &&rukh_catalog::Index| {
+    let is_computed_with = |index: &Index| {
         let mut elements = index.elements.iter();
         elements.any(|element| match &element.expr {
             KeyExpr::Expression { columns, .. } => columns.contains(&column.id),
             KeyExpr::Column(_) | KeyExpr::Hash { .. } => false,
         })
     };
-    match table.indexes.iter().find(is_computed_with) {
+    check_indexes(table, column, "an expression", is_computed_with)
+}
+
+/// Fails if an index of a table has something with a column.
+fn check_indexes(
+    table: &Table,
+    column: &Column,
+    what: &str,
+    has: impl Fn(&Index) -> bool,
+) -> Result<(), SqlError> {
+    match table.indexes.iter().find(|index| has(index)) {
         None => Ok(()),
         Some(index) => {
             let message = format!(
-                "cannot alter type of column \"{}\" because index \"{}\" has an expression with it",
+                "cannot alter type of column \"{}\" because index \"{}\" has {what} with it",
                 column.name, index.name
             );
             Err(SqlError::unsupported(message).with_hint("Drop the index, and create it again afterwards."))

@@ -21,7 +21,7 @@ use rukh_syntax::{
     SequenceOptions, TypeName, UniqueDefinition, WalkMut, folded,
 };
 
-use super::column_type::{keeps_values, retyped};
+use super::column_type::{keeps_values, other_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
@@ -122,6 +122,7 @@ pub(in crate::sql::ddl) fn alter_table(
             uniques: Vec::new(),
             sequences: Vec::new(),
             through: None,
+            retyped: None,
             now,
         };
         for action in &statement.actions {
@@ -259,6 +260,7 @@ pub(in crate::sql::ddl) struct Change<'a> {
     sequences: Vec<(ColumnId, Sequence)>,
     /// The table with columns that get another type, before and after.
     through: Option<Table>,
+    retyped: Option<(ColumnId, ColumnId)>,
     /// When the statement began.
     now: i64,
 }
@@ -414,17 +416,23 @@ impl Change<'_> {
             AlterAction::SetType { column, ty, using } => {
                 let id = self.next.columns[self.position(column)?].id;
                 let (from, to) = (self.next.column(id).map(|column| column.ty), ty.known()?);
-                let keeps = using.is_none() && from.is_some_and(|from| keeps_values(&self.next, from, to));
+                let holds = from.is_some_and(|from| keeps_values(&self.next, from, to));
+                let using = match holds {
+                    true => other_values(&column.text, ty, using.as_ref()),
+                    false => using.as_ref(),
+                };
+                let keeps = using.is_none() && holds;
                 check_not_in_keys(self.catalog, &self.next, id, keeps.then_some(to))
                     .map_err(|error| error.at(column.position))?;
                 let own = Expression {
                     expr: ast::Expr::Identifier(Ident::with_quote('"', &column.text)),
                     position: column.position,
                 };
-                let retyped = retyped(self.catalog, &self.next, id, ty.known()?, (&own, using.as_ref()))
+                let retyped = retyped(self.catalog, &self.next, id, ty.known()?, (&own, using))
                     .map_err(|error| error.at(column.position))?;
                 self.next = retyped.table;
                 self.through = retyped.through;
+                self.retyped = retyped.retyped;
                 self.set_domain(id, ty).map_err(|error| error.at(column.position))
             }
             AlterAction::SetLifetime(lifetime) => {
@@ -677,6 +685,7 @@ impl Change<'_> {
             sequences: self.sequences.into_iter().filter(is_there).collect(),
             table: self.next,
             through: self.through,
+            retyped: self.retyped,
             indexes,
         })
     }
