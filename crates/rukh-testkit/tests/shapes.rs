@@ -332,7 +332,8 @@ fn inner_orders(random: &mut StdRng) -> Shape {
         };
     }
     let (number, skipped) = (random.random_range(0..6), random.random_range(0..3));
-    match random.random_range(0..9) {
+    let other = total_order(random);
+    match random.random_range(0..13) {
         0 => (format!("SELECT id FROM ({ordered}) AS x LIMIT {number}"), true),
         1 => (
             format!("SELECT b, c FROM ({ordered}) AS x OFFSET {skipped} LIMIT {number}"),
@@ -359,6 +360,25 @@ fn inner_orders(random: &mut StdRng) -> Shape {
         ),
         7 => (
             format!("WITH x AS ({ordered}) SELECT array_agg(id) FILTER (WHERE id % 2 = 1) FROM x"),
+            true,
+        ),
+        // Its rows in another order: which they are does not change by that.
+        8 => (
+            format!("SELECT id, a, b, c FROM ({ordered}) AS x ORDER BY {other}"),
+            true,
+        ),
+        9 => (
+            format!("SELECT id, a, b, c FROM ({ordered}) AS x ORDER BY {other} LIMIT {number}"),
+            true,
+        ),
+        10 => (
+            format!(
+                "SELECT id, b FROM ({ordered}) AS x UNION ALL SELECT id, b FROM {table} ORDER BY 1 DESC, 2"
+            ),
+            true,
+        ),
+        11 => (
+            format!("SELECT x.id, y.c FROM ({ordered}) AS x JOIN {table} y USING (id) ORDER BY x.id DESC"),
             true,
         ),
         _ => (

@@ -19,8 +19,8 @@ use crate::bind::types::expressions;
 use crate::bind::types::expressions::domain_rules;
 use crate::bind::types::integer_series;
 use crate::exec::operators::{
-    Abandoned, ArmsInOrder, BlockTotals, FewGroups, LateColumns, LookupJoins, MergeJoins, OnePerGroup,
-    OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
+    Abandoned, ArmsInOrder, BlockTotals, FewGroups, FixedLimits, LateColumns, LimitsAgain, LookupJoins,
+    MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
 };
 use rukh_error::SqlError;
 
@@ -63,6 +63,15 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
             // First it says which order the statement asks for, and the second time forgets it.
             "OutputRequirements" if is_required => rules.push(Arc::new(OrderUse)),
             "OutputRequirements" => is_required = true,
+            // It places sorts.
+            "EnsureRequirements" => {
+                rules.extend::<[Arc<dyn PhysicalOptimizerRule + Send + Sync>; 3]>([
+                    Arc::new(FixedLimits),
+                    rule,
+                    Arc::new(LimitsAgain),
+                ]);
+                continue;
+            }
             // Between the last of DataFusion's rules for projections and those of sorts.
             "PushdownSort" => rules.push(Arc::new(LateColumns)),
             "SanityCheckPlan" => {
