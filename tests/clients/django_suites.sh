@@ -10,7 +10,7 @@ rukh=$1
 shift
 version=4.2.16
 work=$(mktemp -d)
-trap 'kill $one $two 2>/dev/null; rm -rf "$work"' EXIT INT TERM
+trap 'kill $one $two 2>/dev/null; wait; rm -rf "$work"' EXIT INT TERM
 one= two=
 python3 -m venv "$work/ve"
 "$work/ve/bin/pip" install -q "Django==$version" 'psycopg[binary]' psycopg2-binary asgiref pytz sqlparse tzdata

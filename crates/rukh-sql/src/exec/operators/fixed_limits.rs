@@ -2,7 +2,7 @@
 //!
 //! `SELECT * FROM (SELECT … LIMIT 4 OFFSET 3) q ORDER BY b`: DataFusion sorts below the limit, as below any operator that keeps the order of
 //! its input. The limit gives other rows then, and fewer: only the first 4 of them are sorted, of which it leaves out 3. So limits are
-//! operators of ours while DataFusion places sorts, below which none is placed, and whose input keeps the order that it has.
+//! operators of ours while DataFusion places sorts, below which none is placed, and whose input keeps the order that it is sorted in.
 //!
 //! DataFusion takes sorts away whose order nothing needs, as that below an OFFSET without LIMIT, where the columns that it sorts by go no
 //! further: it leaves those alone that have an end, so that these get one for that time, too.
@@ -37,7 +37,11 @@ physical_rule!(FixedLimits, "fixed_limits", |plan, _| {
         let Some(limit) = node.downcast_ref::<GlobalLimitExec>() else {
             return Ok(Transformed::no(node));
         };
-        let order = limit.input().output_ordering().cloned();
+        let order = limit
+            .input()
+            .output_ordering()
+            .filter(|_| is_sorted(limit.input()));
+        let order = order.cloned();
         let mut limit = limit.clone();
         if limit.fetch().is_none() {
             let required = limit.required_ordering().clone();
@@ -48,6 +52,15 @@ physical_rule!(FixedLimits, "fixed_limits", |plan, _| {
     })
     .data()
 });
+
+/// Whether the order of a plan is one that it is sorted in.
+fn is_sorted(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    match plan.children().as_slice() {
+        _ if plan.is::<SortExec>() => true,
+        [input] if plan.maintains_input_order() == [true] => is_sorted(input),
+        _ => false,
+    }
+}
 
 /// Gives the sort whose order a plan has an end.
 fn with_end(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
