@@ -268,7 +268,7 @@ fn utility_statements() {
         ("EXPLAIN (SELECT 1)", "explain Text: query (SELECT 1)"),
         (
             "EXPLAIN ((SELECT 1) UNION SELECT 2)",
-            "explain Text: query ((SELECT 1) UNION SELECT 2)",
+            "explain Text: query (SELECT 1 UNION SELECT 2)",
         ),
         (
             "EXPLAIN ANALYZE VERBOSE SELECT 1",
