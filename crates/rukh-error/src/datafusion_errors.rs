@@ -19,6 +19,11 @@ impl From<DataFusionError> for SqlError {
 /// Puts words in the place of a message that shows a library's inside: `Some(Second)`, `Struct("c0": Int64)`.
 fn in_words(mut error: SqlError) -> SqlError {
     let message = &error.message;
+    let field = between(message, "ield ", " not found in struct");
+    if let Some(field) = field.filter(|_| message.starts_with(['F', 'f'])) {
+        let message = format!("could not identify column \"{field}\" in record data type");
+        return SqlError::statement("42703", message);
+    }
     if let Some(operands) =
         message.strip_prefix("cannot infer common argument type for comparison operation ")
         && !shows_inside(operands)

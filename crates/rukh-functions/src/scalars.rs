@@ -19,7 +19,9 @@ use datafusion::arrow::datatypes::{
     DataType as ArrowType, Decimal128Type, Decimal256Type, Field, Float64Type, i256,
 };
 use datafusion::common::ScalarValue;
-use rukh_keys::{DataType, Datum, NUMERIC_HALF, NumericParts, ValueError, array_form, array_text};
+use rukh_keys::{
+    DataType, Datum, NUMERIC_HALF, NumericParts, ValueError, array_form, array_text, record_text,
+};
 
 use crate::batch::array_of;
 use crate::casts::numbers::converted;
@@ -315,7 +317,7 @@ fn converts(from: &ArrowType, ty: &DataType) -> bool {
 
 /// Whether values of an Arrow type may be assigned to a text: all that SQL has may.
 fn has_text(from: &ArrowType) -> bool {
-    !from.is_nested() || matches!(from, ArrowType::List(_))
+    !from.is_nested() || matches!(from, ArrowType::List(_) | ArrowType::Struct(_))
 }
 
 /// Returns values as texts, spelled as casts to text spell them.
@@ -433,6 +435,9 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
             None => array_texts(array),
         };
     }
+    if let ArrowType::Struct(_) = array.data_type() {
+        return record_texts(array);
+    }
     let wanted = arrow_type(ty);
     let converted;
     let array = match array.data_type() {
@@ -532,18 +537,33 @@ pub fn parameters_of_array(array: &ArrayRef, wanted: &DataType) -> Result<(Vec<D
     }
 }
 
+/// Returns rows as PostgreSQL writes them: `(1,"a b",)`.
+fn record_texts(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
+    let record = array.as_struct();
+    let fields = record.columns().iter().zip(record.fields());
+    let fields = fields.map(|(values, field)| output_texts(values, &data_type_of(field)));
+    let fields = fields.collect::<Result<Vec<_>, SqlError>>()?;
+    let text = |row: usize| match record.is_null(row) {
+        true => Datum::Null,
+        false => Datum::Text(record_text(fields.iter().map(|texts| texts[row].as_deref()))),
+    };
+    Ok((0..record.len()).map(text).collect())
+}
+
+/// Returns values as texts, spelled as results show them.
+fn output_texts(values: &ArrayRef, ty: &DataType) -> Result<Vec<Option<String>>, SqlError> {
+    let text = |datum| match datum {
+        Datum::Null => None,
+        Datum::Boolean(value) => Some(if value { "t" } else { "f" }.to_string()),
+        datum => Some(ty.format_text(&datum)),
+    };
+    Ok(datums_from_array(values, ty)?.into_iter().map(text).collect())
+}
+
 /// Returns arrays as PostgreSQL writes them.
 fn array_texts(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
     let text = |values: ArrayRef| -> Result<Datum, SqlError> {
-        let ty = data_type_of_arrow(values.data_type());
-        let texts = datums_from_array(&values, &ty)?
-            .into_iter()
-            .map(|datum| match datum {
-                Datum::Null => None,
-                Datum::Boolean(value) => Some(if value { "t" } else { "f" }.to_string()),
-                datum => Some(ty.format_text(&datum)),
-            });
-        let texts: Vec<Option<String>> = texts.collect();
+        let texts = output_texts(&values, &data_type_of_arrow(values.data_type()))?;
         Ok(Datum::Text(match values.data_type() {
             // An array in an array is not quoted.
             ArrowType::List(_) => {

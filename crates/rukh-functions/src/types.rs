@@ -12,6 +12,7 @@
 //! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
 //! | INTERVAL                 | Interval(months, days, ns) |
 //! | arrays                   | List                     |
+//! | rows                     | Struct, which no column has |
 //! | JSON                     | LargeUtf8                |
 //! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
 //! | enums                    | Timestamp(s, "+hh:mm"), the codes of the labels as its seconds; the zone says which enum |
@@ -40,6 +41,12 @@ pub const WIRE_KEY: &str = "rukh.wire";
 
 /// Number of the type `uuid[]`.
 const UUIDS_OID: u32 = 2951;
+
+/// Number of the type `record`.
+pub const RECORD_OID: u32 = 2249;
+
+/// Number of the type `record[]`.
+pub const RECORDS_OID: u32 = 2287;
 
 /// Returns the number that PostgreSQL's `pg_type` has for a type.
 pub fn oid_of(ty: &DataType) -> u32 {
@@ -232,6 +239,7 @@ pub fn wire_oid(field: &Field) -> Option<u32> {
     declared.or_else(|| match field.data_type() {
         ArrowType::List(_) if are_uuids(field) => Some(UUIDS_OID),
         ArrowType::List(of) => array_oid(of.data_type()),
+        ArrowType::Struct(_) => Some(RECORD_OID),
         _ => None,
     })
 }
@@ -257,6 +265,7 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Timestamp(_, None) => 1115,
         ArrowType::Timestamp(_, Some(_)) => return enum_of(element).map(enum_array_oid).or(Some(1185)),
         ArrowType::Utf8 | ArrowType::Utf8View | ArrowType::Null => 1009,
+        ArrowType::Struct(_) => RECORDS_OID,
         _ => return None,
     })
 }

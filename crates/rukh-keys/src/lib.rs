@@ -52,7 +52,7 @@ mod types;
 
 pub use array::{
     array_form, array_of_dimensions, array_text, array_values, dimensions as array_dimensions,
-    elements as array_elements, is_array_form,
+    elements as array_elements, is_array_form, record_text,
 };
 pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 pub use counters::ScanCounters;

@@ -30,7 +30,8 @@ pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make};
 pub use read::{data_type, found_enum, found_type, parse, parse_expression, parse_object_name, serializable};
 pub use sqlparser;
 pub use text::{
-    Cut, HIDDEN, Literal, LiteralType, Period, RukhDialect, Split, has_password, is_double, is_reserved,
-    place_of, quoted, quoted_string, rows_name, shown_name, split_statements, with_wide_number,
+    Cut, HIDDEN, Literal, LiteralType, Period, RukhDialect, Split, Subscript, has_password, is_double,
+    is_reserved, place_of, quoted, quoted_string, record_star, rows_name, shown_name, split_statements,
+    subscripts, with_wide_number,
 };
 pub use tree::*;

@@ -67,6 +67,8 @@ pub enum Kind {
     Char,
     /// BINARY and VARBINARY.
     Bytes,
+    /// A row.
+    Record,
     /// An enum.
     Enum(EnumType),
     /// An array of values of a kind, of any number of dimensions.
@@ -106,6 +108,9 @@ impl Kind {
     pub fn array(self) -> Kind {
         /// Those of enums. Each is kept for good: there are as many as changes of enums.
         static ENUMS: Mutex<Vec<&'static Kind>> = Mutex::new(Vec::new());
+        if let Kind::Record = self {
+            return Kind::Array(&Kind::Record);
+        }
         if let Some(element) = SCALARS.iter().find(|kind| **kind == self) {
             return Kind::Array(element);
         }
@@ -160,7 +165,8 @@ impl Kind {
                 Kind::of_field(of).map(Kind::array)
             }
             ArrowType::UInt8 | ArrowType::UInt16 | ArrowType::UInt32 | ArrowType::UInt64 => None,
-            ArrowType::Null | ArrowType::Struct(_) | ArrowType::Map(..) | ArrowType::Dictionary(..) => None,
+            ArrowType::Struct(_) => Some(Kind::Record),
+            ArrowType::Null | ArrowType::Map(..) | ArrowType::Dictionary(..) => None,
             _ => Some(Kind::of(data_type_of(field))),
         }
     }
@@ -188,6 +194,7 @@ impl Kind {
             Kind::Varchar => "varchar",
             Kind::Char => "bpchar",
             Kind::Bytes => "bytea",
+            Kind::Record => "record",
             Kind::Enum(of) => &of.definition().name,
             Kind::Array(element) => element.short_name(),
         }
@@ -226,6 +233,7 @@ impl fmt::Display for Kind {
             Kind::Varchar => "character varying",
             Kind::Char => "character",
             Kind::Bytes => "bytea",
+            Kind::Record => "record",
             Kind::Enum(of) => return f.write_str(&of.sql_name()),
             Kind::Array(element) => return write!(f, "{element}[]"),
         })

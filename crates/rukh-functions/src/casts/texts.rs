@@ -59,6 +59,7 @@ pub fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
         | ArrowType::LargeUtf8
         | ArrowType::BinaryView
         | ArrowType::List(_)
+        | ArrowType::Struct(_)
         | ArrowType::Interval(_)
         | ArrowType::Duration(_) => true,
         _ => data_type_of(&field) == DataType::Uuid,

@@ -1,6 +1,6 @@
 //! Functions that are computed row by row: a name, and what it makes of the values of a row. Their signatures are those of the
-//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable` and
-//! `jsonb_set_lax`.
+//! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable`,
+//! `jsonb_set_lax` and `array_assign`.
 //!
 //! | functions                                         | what                                                     |
 //! |---------------------------------------------------|----------------------------------------------------------|
@@ -141,7 +141,11 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         .chain(&json::objects::FUNCTIONS);
     let strict = all.map(|function| (function, true));
     strict
-        .chain([(&quoting::OF_NULLS, false), (&json::change::SET_LAX, false)])
+        .chain([
+            (&quoting::OF_NULLS, false),
+            (&json::change::SET_LAX, false),
+            (&dimensions::ASSIGN, false),
+        ])
         .map(|((name, compute), is_strict)| {
             let signature = Signature::user_defined(Volatility::Immutable);
             Arc::new(ScalarUDF::from(ByRow {

@@ -446,7 +446,7 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::Bytes => DataType::Varbinary(None),
         Kind::Text | Kind::Varchar | Kind::Char | Kind::JsonPath => DataType::Varchar(None),
         Kind::Enum(of) => DataType::Enum(of),
-        Kind::Array(_) => return None,
+        Kind::Array(_) | Kind::Record => return None,
     })
 }
 

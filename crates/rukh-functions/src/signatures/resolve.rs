@@ -48,9 +48,13 @@ fn category(kind: Kind) -> Category {
         Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Array(_) => Category::Array,
-        Kind::Uuid | Kind::Bytes | Kind::Json | Kind::Jsonb | Kind::JsonPath | Kind::Enum(_) => {
-            Category::Other(kind)
-        }
+        Kind::Uuid
+        | Kind::Bytes
+        | Kind::Json
+        | Kind::Jsonb
+        | Kind::JsonPath
+        | Kind::Record
+        | Kind::Enum(_) => Category::Other(kind),
     }
 }
 

@@ -107,6 +107,7 @@ array_dims: (anyarray) text
 array_ndims cardinality: (anyarray) int4
 array_length array_lower array_upper: (anyarray int4) int4
 trim_array: (anyarray int4) anyarray
+array_assign: (anyarray int4[] anyarray) anyarray, (uuid[] int4[] text[]) uuid[]
 
 enum_first enum_last: (anyenum) anyenum
 enum_range: (anyenum) anyarray, (anyenum anyenum) anyarray
@@ -135,6 +136,7 @@ jsonb_exists_any jsonb_exists_all: (jsonb text[]) bool
 jsonb_concat: (jsonb jsonb) jsonb
 jsonb_delete: (jsonb text) jsonb, (jsonb int4) jsonb, (jsonb text[]) jsonb
 jsonb_delete_path: (jsonb text[]) jsonb
+jsonb_assign: (jsonb text[] jsonb) jsonb
 jsonb_path_exists jsonb_path_exists_tz jsonb_path_match jsonb_path_match_tz: (jsonb jsonpath jsonb bool) bool
 jsonb_path_query_array jsonb_path_query_array_tz jsonb_path_query_first jsonb_path_query_first_tz: (jsonb jsonpath jsonb bool) jsonb
 textregexeq textregexne texticregexeq texticregexne: (text text) bool

@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{self, Query};
 
 use crate::bind::names::{
     grouped_keys, joined, named_windows, outer_names, past, populated, sample, set_literals, short_aliases,
-    stars, views,
+    stars, views, whole_rows,
 };
 use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::bind::plans::subqueries::single_values;
@@ -74,6 +74,7 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         "short_aliases",
         Columns(|state, query| Box::pin(short_aliases::spell_out(state, query))),
     ),
+    ("whole_rows", WithCatalog(whole_rows::mark)),
     (
         "joined",
         Columns(|state, query| Box::pin(joined::expand(state, query))),

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray,
+    Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray, StructArray,
 };
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Field, FieldRef, Schema, SchemaRef, TimestampSecondType,
+    DataType as ArrowType, Field, FieldRef, Fields, Schema, SchemaRef, TimestampSecondType,
 };
 use datafusion::error::DataFusionError;
 use rukh_error::SqlError;
@@ -20,6 +20,7 @@ fn shown_type(ty: &ArrowType) -> Option<ArrowType> {
         ArrowType::LargeUtf8 | ArrowType::LargeBinary => Some(ArrowType::Utf8),
         ty if enum_of(ty).is_some() => Some(ArrowType::Utf8),
         ArrowType::List(of) => Some(ArrowType::List(shown_field(of)?)),
+        ArrowType::Struct(fields) => Some(ArrowType::Struct(shown_fields(fields)?)),
         _ => None,
     }
 }
@@ -35,6 +36,13 @@ fn shown_field(field: &FieldRef) -> Option<FieldRef> {
     }
     let shown = Field::new(field.name(), ty, field.is_nullable());
     Some(Arc::new(shown.with_metadata(metadata)))
+}
+
+/// Returns the fields that rows are shown with; `None` if all are shown as they are.
+fn shown_fields(fields: &Fields) -> Option<Fields> {
+    let is_shown = fields.iter().any(|field| shown_type(field.data_type()).is_some());
+    let shown = |field: &FieldRef| shown_field(field).unwrap_or_else(|| field.clone());
+    is_shown.then(|| fields.iter().map(shown).collect())
 }
 
 /// Returns the schema that documents and labels are shown in.
@@ -80,6 +88,16 @@ fn shown_array(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
                 let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
                 let values = shown_array(list.values())?;
                 Arc::new(ListArray::try_new(field, offsets, values, nulls).map_err(DataFusionError::from)?)
+            }
+        },
+        ArrowType::Struct(fields) => match shown_fields(fields) {
+            None => array.clone(),
+            Some(fields) => {
+                let record = array.as_struct();
+                let values = record.columns().iter().map(shown_array);
+                let values = values.collect::<Result<Vec<_>, SqlError>>()?;
+                let nulls = record.nulls().cloned();
+                Arc::new(StructArray::try_new(fields, values, nulls).map_err(DataFusionError::from)?)
             }
         },
         ty => match enum_of(ty) {

@@ -13,11 +13,11 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::bind::plans::push_down::logical_rules;
 use crate::bind::spelling::domain_casts;
-use crate::bind::types::cast_types::CastTypes;
 use crate::bind::types::config::{CATALOG, session_config};
 use crate::bind::types::expressions;
 use crate::bind::types::expressions::domain_rules;
 use crate::bind::types::integer_series;
+use crate::bind::types::typed_casts::CastTypes;
 use crate::exec::operators::{
     Abandoned, ArmsInOrder, BlockTotals, FewGroups, FixedLimits, LateColumns, LimitsAgain, LookupJoins,
     MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,

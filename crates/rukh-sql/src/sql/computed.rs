@@ -25,6 +25,7 @@ use rukh_syntax::make::select_joined;
 use rukh_syntax::sqlparser::ast::{self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor};
 use rukh_syntax::{Walk, folded};
 
+use crate::bind::names::joined;
 use crate::bind::names::output_names::column_name;
 use crate::bind::spelling::rewrite::uses_clock;
 use crate::bind::spelling::sequence_calls::calls_sequence;
@@ -98,7 +99,21 @@ impl Computed {
         clause: Clause,
         params: &[ScalarValue],
     ) -> Result<Self, SqlError> {
-        let items = expanded(&relations, items)?;
+        let mut items = items.to_vec();
+        let fields = |relation: &Relation| {
+            relation
+                .schema
+                .fields()
+                .iter()
+                .map(|field| field.as_ref().clone())
+                .collect()
+        };
+        let columns: Vec<_> = relations
+            .iter()
+            .map(|relation| (relation.name.as_str(), fields(relation)))
+            .collect();
+        joined::spell_out_list(&mut items, &columns)?;
+        let items = expanded(&relations, &items)?;
         for item in &items {
             if let Item::Expr { expr, .. } = item {
                 check_scalar(expr, clause)?;

@@ -9,7 +9,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 use crate::StatementError;
 use crate::nodes::{Respell, depth};
-use crate::text::{RukhDialect, Source, is_reserved, is_word, respell, respell_past};
+use crate::text::{RukhDialect, Source, is_reserved, is_word, respell, respell_past, respell_subscripts};
 use crate::tree::{Name, ObjectName};
 
 /// Deepest nesting by parentheses and subqueries.
@@ -30,6 +30,7 @@ impl<'a> Reader<'a> {
         let mut tokens = source.tokens()?;
         depth::check_tokens(&tokens)?;
         respell(&mut tokens);
+        respell_subscripts(&mut tokens);
         let dialect = RukhDialect::of(respell_past(&mut tokens));
         let parser = Parser::new(dialect)
             .with_recursion_limit(NESTING_MAX)

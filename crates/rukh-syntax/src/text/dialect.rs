@@ -17,12 +17,13 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{BinaryOperator, Expr};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectNamePart};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::subscripts::is_subscripts;
 use super::words::is_reserved;
 
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -85,6 +86,11 @@ impl Dialect for RukhDialect {
 
     fn is_identifier_part(&self, ch: char) -> bool {
         POSTGRESQL.is_identifier_part(ch)
+    }
+
+    /// The subscripts of a column that is assigned to, see `subscripts`.
+    fn is_identifier_generating_function_name(&self, name: &Ident, _: &[ObjectNamePart]) -> bool {
+        is_subscripts(&name.value)
     }
 
     fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {

@@ -3,6 +3,11 @@
 /// Begins the part of a column name that is not shown; no keyboard types it.
 pub const HIDDEN: char = '\u{2063}';
 
+/// Returns the name of the field that `(row).*` is read as: `(row).star`.
+pub fn record_star() -> String {
+    format!("{HIDDEN}star")
+}
+
 /// Returns the name of a result column as a user sees it.
 pub fn shown_name(name: &str) -> &str {
     name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)

@@ -10,10 +10,12 @@
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
+//! | `(row).*`                    | `(row).star`                  | a field, of a name that no statement can write  |
 //! | `((SELECT 1) UNION …)`       | `(SELECT 1 UNION …)`          | as a value it is no query otherwise             |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
+use super::hidden_names::record_star;
 use super::words::is_word;
 
 /// Of each clause the first word is left, and the last.
@@ -38,6 +40,15 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     }
     if tokens.iter().any(|token| is_one_of(&token.token, &SET_OPERATORS)) {
         open_first_queries(tokens);
+    }
+    let stars: Vec<usize> = (2..tokens.len())
+        .filter(|at| {
+            let before = |back: usize| &tokens[at - back].token;
+            tokens[*at].token == Token::Mul && *before(1) == Token::Period && *before(2) == Token::RParen
+        })
+        .collect();
+    for at in stars {
+        tokens[at].token = Token::make_word(&record_star(), Some('"'));
     }
     let any = |words: &[&str]| {
         let mut all = tokens.iter();

@@ -48,7 +48,10 @@ impl ScalarUDFImpl for TypeOf {
                 while let ArrowType::List(inner) | ArrowType::LargeList(inner) = of.data_type() {
                     of = inner;
                 }
-                format!("{}[]", postgres_name_of(of))
+                match of.data_type() {
+                    ArrowType::Struct(_) => "record[]".to_string(),
+                    _ => format!("{}[]", postgres_name_of(of)),
+                }
             }
             ArrowType::Struct(_) => "record".to_string(),
             _ => postgres_name_of(field).to_string(),

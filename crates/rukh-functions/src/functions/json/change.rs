@@ -12,7 +12,7 @@ use super::ask::without_nulls;
 use super::values::{document, text, texts, wrong_kind};
 use crate::functions::common::row_values::{Compute, integer};
 
-pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
+pub(crate) const FUNCTIONS: [(&str, Compute); 8] = [
     ("jsonb_concat", |values| {
         form(joined(
             document(values, 0)?.to_json(),
@@ -33,6 +33,11 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
         let after = flag(values, 3).unwrap_or(false);
         change(document, &path, &Change::Insert { value, after })
     }),
+    (ASSIGN, |values| {
+        let (mut json, path) = (document(values, 0)?.to_json(), texts(values, 1)?);
+        assign(&mut json, &path, 0, document(values, 2)?.to_json())?;
+        form(json)
+    }),
     ("jsonb_strip_nulls", |values| {
         form(without_nulls(document(values, 0)?.to_json()))
     }),
@@ -43,6 +48,66 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 7] = [
         )?)))
     }),
 ];
+
+/// `jsonb_assign(document, path, value)`, which SET of a member calls: what the path lacks is made, arrays are filled with nulls.
+pub const ASSIGN: &str = "jsonb_assign";
+
+/// The most elements that an assignment makes of an array.
+const ASSIGNED_MAX: usize = 10_000_000;
+
+fn assign(json: &mut Json, path: &[Option<String>], level: usize, value: Json) -> Result<(), SqlError> {
+    let Some(step) = path.get(level) else {
+        *json = value;
+        return Ok(());
+    };
+    let position = level.saturating_add(1);
+    let Some(step) = step else {
+        return Err(SqlError::statement(
+            "22004",
+            "jsonb subscript in assignment must not be null",
+        ));
+    };
+    // What is made for a step that is a number is an array.
+    let made = || match path.get(position).and_then(Option::as_ref) {
+        Some(next) if next.parse::<i32>().is_ok() => Json::Array(Vec::new()),
+        Some(_) => Json::Object(Vec::new()),
+        None => Json::Null,
+    };
+    let place = match json {
+        Json::Object(members) => {
+            let at = members.iter().position(|(name, _)| name == step);
+            let at = at.unwrap_or_else(|| {
+                members.push((step.clone(), made()));
+                members.len().saturating_sub(1)
+            });
+            &mut members[at].1
+        }
+        Json::Array(elements) => {
+            let number: i32 = step.trim().parse().map_err(|_| {
+                let message = format!("path element at position {position} is not an integer: \"{step}\"");
+                SqlError::statement("22P02", message)
+            })?;
+            let at = match usize::try_from(number) {
+                Ok(at) => Some(at),
+                Err(_) => place(number.into(), elements.len()),
+            };
+            let at = at.filter(|at| *at < ASSIGNED_MAX).ok_or_else(|| {
+                let message = format!("path element at position {position} is out of range: {number}");
+                SqlError::statement("22023", message)
+            })?;
+            if at >= elements.len() {
+                elements.resize(at, Json::Null);
+                elements.push(made());
+            }
+            &mut elements[at]
+        }
+        _ => {
+            return Err(SqlError::statement("22023", "cannot replace existing key")
+                .with_detail("The path assumes key is a composite object, but it is a scalar value."));
+        }
+    };
+    assign(place, path, position, value)
+}
 
 /// `jsonb_set_lax`, which says itself what NULL is.
 pub(crate) const SET_LAX: (&str, Compute) = ("jsonb_set_lax", |values| {

@@ -1,14 +1,16 @@
-//! The order of two arrays, by which they compare as in PostgreSQL: element by element, NULL behind all values. Arrow's comparisons have
-//! NULL before them.
+//! The order of two arrays, or of two rows, by which they compare as in PostgreSQL: element by element, NULL behind all values. Arrow's
+//! comparisons have NULL before them, and DataFusion compares fields of rows by their names.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{Array, ArrayRef, Int32Array, make_comparator};
-use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int32Array, make_comparator};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::{SortOptions, cast};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions::utils::make_scalar_function;
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility, lit,
@@ -19,17 +21,21 @@ use crate::functions::common::undefined::undefined_function;
 /// Returns the comparison of two arrays of one type, of their order with zero; `None` of operators that compare for equality, and of all
 /// others.
 pub fn array_comparison(left: &Expr, op: Operator, right: &Expr) -> Option<Expr> {
+    match op {
+        Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => Some(Expr::BinaryExpr(
+            BinaryExpr::new(Box::new(order(left.clone(), right.clone())), op, Box::new(lit(0))),
+        )),
+        _ => None,
+    }
+}
+
+/// Returns the order of two arrays of one type, or of two rows of as many fields: -1, 0 or 1; NULL if one is.
+pub fn order(left: Expr, right: Expr) -> Expr {
     static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
         let signature = Signature::any(2, Volatility::Immutable);
         Arc::new(ScalarUDF::from(ArrayOrder { signature }))
     });
-    let order = || FUNCTION.call(vec![left.clone(), right.clone()]);
-    match op {
-        Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => Some(Expr::BinaryExpr(
-            BinaryExpr::new(Box::new(order()), op, Box::new(lit(0))),
-        )),
-        _ => None,
-    }
+    FUNCTION.call(vec![left, right])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -64,11 +70,7 @@ impl ScalarUDFImpl for ArrayOrder {
 }
 
 fn orders(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<Int32Array> {
-    let options = SortOptions {
-        descending: false,
-        nulls_first: false,
-    };
-    let compare = make_comparator(left, right, options)?;
+    let compare = comparator(left, right)?;
     let order = |row: usize| match compare(row, row) {
         Ordering::Less => -1,
         Ordering::Equal => 0,
@@ -112,4 +114,64 @@ mod tests {
             Int32Array::from(vec![Some(-1), Some(1), Some(-1), None, Some(0)])
         );
     }
+}
+
+/// Returns the comparison of a value of one array with one of the other, NULL behind all. Fields of rows are compared by their places.
+fn comparator(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<DynComparator> {
+    let options = SortOptions {
+        descending: false,
+        nulls_first: false,
+    };
+    let (Some(one), Some(other)) = (left.as_struct_opt(), right.as_struct_opt()) else {
+        if left.data_type() == right.data_type() {
+            return Ok(make_comparator(
+                &without_sign_of_zero(left)?,
+                &without_sign_of_zero(right)?,
+                options,
+            )?);
+        }
+        let Some(common) = comparison_coercion(left.data_type(), right.data_type()) else {
+            return Err(undefined_function(
+                "record_eq",
+                &[left.data_type().clone(), right.data_type().clone()],
+            ));
+        };
+        return Ok(make_comparator(
+            &cast(left, &common)?,
+            &cast(right, &common)?,
+            options,
+        )?);
+    };
+    let fields = one.columns().iter().zip(other.columns());
+    let fields = fields.map(|(one, other)| comparator(one, other));
+    let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
+    let (one, other) = (one.nulls().cloned(), other.nulls().cloned());
+    Ok(Box::new(move |left, right| {
+        let is_null =
+            |nulls: &Option<NullBuffer>, row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        match (is_null(&one, left), is_null(&other, right)) {
+            (false, false) => {
+                let mut orders = fields.iter().map(|field| field(left, right));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
+            (left, right) => left.cmp(&right),
+        }
+    }))
+}
+
+/// Returns values of which the zero that is negative is the other.
+fn without_sign_of_zero(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
+    Ok(match values.data_type() {
+        ArrowType::Float32 => Arc::new(
+            values
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(|v| v + 0.0),
+        ),
+        ArrowType::Float64 => Arc::new(
+            values
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(|v| v + 0.0),
+        ),
+        _ => values.clone(),
+    })
 }

@@ -4,6 +4,6 @@
 
 pub mod array_order;
 pub mod arrays;
-pub(crate) mod dimensions;
+pub mod dimensions;
 pub(crate) mod enums;
 pub mod quantified;

@@ -9,6 +9,7 @@
 //! | `SELECT row_to_json(t) FROM t`                | `SELECT json_row('k', t.k, 'x', t.x) FROM t`                 |
 //! | `… FROM (SELECT a.*, b.y FROM a, b)`          | `… FROM (SELECT a.*, b.y AS y …)`, if `a` has no `y`          |
 //! | `SELECT count(t) …`, `… WHERE t IS NULL`        | see `whole_rows`                                              |
+//! | `SELECT (t).*`, `(t.r).*`, `(ROW(1, 2)).*`      | `SELECT t.k, t.x`, `(t.r).f1 AS f1 …`, `1 AS f1, 2 AS f2`      |
 //!
 //! DataFusion takes the merged column of whichever side, which is NULL where that side has no row, and leaves it where it
 //! stood. DataFusion itself gives the list of columns: the same FROM is planned with a star alone and conditions that say nothing.
@@ -18,6 +19,7 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as PlannedStatement;
@@ -31,16 +33,16 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::names::output_names::name_of;
 use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
+use crate::bind::spelling::rows::{self, RECORD};
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
 use rukh_functions::functions::json::make::ROW;
 use rukh_syntax::make::call;
 use rukh_syntax::make::select_from;
-use rukh_syntax::{Walk, WalkMut, folded};
+use rukh_syntax::{Walk, WalkMut, folded, record_star};
 
 /// Spells out the joins and rows of all SELECTs of a query.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {
-    whole_rows::mark(query)?;
     let mut left_as_written = 0;
     loop {
         let mut finder = Finder {
@@ -52,7 +54,11 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
             return Ok(());
         };
         let is_marked = whole_rows::are_marked(&found.from);
-        let Some(relations) = relations_of(state, found).await else {
+        let relations = match found.from.is_empty() {
+            true => Some(Vec::new()),
+            false => relations_of(state, found).await,
+        };
+        let Some(relations) = relations else {
             if is_marked {
                 return Err(whole_rows::unknown_columns());
             }
@@ -90,12 +96,31 @@ fn is_concerned(select: &Select, order: Option<&OrderBy>, is_nested: bool) -> bo
         .from
         .iter()
         .any(|item| merges(item) || factors(item).any(|factor| nested(factor, &merges)));
+    if select.projection.iter().any(is_record_star) {
+        return true;
+    }
     let names_rows = || select.projection.walk(&mut Rows).is_break() || whole_rows::are_named(select, order);
     joins || (is_nested && has_column_beside_star(select)) || (!select.from.is_empty() && names_rows())
 }
 
 fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
+
+/// Whether an item is `(row).*`.
+fn is_record_star(item: &SelectItem) -> bool {
+    record_of_star(item).is_some()
+}
+
+/// Returns the row of `(row).*`, which the parser reads as a field of a name of its own.
+fn record_of_star(item: &SelectItem) -> Option<&Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            let (record, name) = rows::field(expr)?;
+            (name == record_star()).then_some(record)
+        }
+        _ => None,
+    }
 }
 
 /// Returns the name of a column that no alias names.
@@ -219,6 +244,8 @@ type Relation = (Option<String>, Vec<Column>);
 #[derive(Clone)]
 struct Column {
     name: String,
+    /// The names of its fields, if its values are rows.
+    fields: Vec<String>,
     /// Its name in the row as a value: for a table, its own one, whatever an alias calls it.
     own_name: String,
     expr: Expr,
@@ -233,7 +260,8 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
     for item in &mut from {
         without_conditions(item, &mut count);
     }
-    let with = merged_with(with);
+    let with = merged_with(with).map(|with| only_named(with, &from));
+    let with = with.filter(|with| !with.cte_tables.is_empty());
     let own_names = match without_names_of_tables(&from) {
         Some(from) => planned(state, from, with.clone()).await,
         None => None,
@@ -256,6 +284,7 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
         parts.push(quoted(field.name()));
         let column = Column {
             name: field.name().clone(),
+            fields: fields_of(field),
             own_name: match own_names.as_ref().and_then(|names| names.get(at)) {
                 Some(own) => own.clone(),
                 None => field.name().clone(),
@@ -356,6 +385,32 @@ fn merged_with(all: Vec<With>) -> Option<With> {
     })
 }
 
+/// Leaves of WITH what a FROM reads, also through others: the query of a name may hold the FROM itself.
+fn only_named(mut with: With, from: &Vec<TableWithJoins>) -> With {
+    struct Names(Vec<String>);
+    impl Visitor for Names {
+        type Break = std::convert::Infallible;
+
+        fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Self::Break> {
+            self.0
+                .extend(relation.0.last().and_then(|part| part.as_ident()).map(folded));
+            ControlFlow::Continue(())
+        }
+    }
+    let mut names = Names(Vec::new());
+    let ControlFlow::Continue(()) = from.walk(&mut names);
+    // Queries read those before them, and recursive ones themselves.
+    let mut is_read = Vec::new();
+    for cte in with.cte_tables.iter().rev() {
+        is_read.push(names.0.contains(&folded(&cte.alias.name)));
+        if is_read.last() == Some(&true) {
+            let ControlFlow::Continue(()) = cte.query.walk(&mut names);
+        }
+    }
+    with.cte_tables.retain(|_| is_read.pop().unwrap_or(true));
+    with
+}
+
 /// Changes the SELECT whose columns are known; breaks off after it, and returns whether it was changed.
 struct Change {
     skip: usize,
@@ -448,6 +503,48 @@ impl VisitorMut for Change {
     }
 }
 
+/// Spells out rows in a select list over relations of these names and columns.
+pub(crate) fn spell_out_list(
+    items: &mut Vec<SelectItem>,
+    relations: &[(&str, Vec<Field>)],
+) -> Result<(), SqlError> {
+    let quoted = |text: &str| Ident::with_quote('"', text);
+    let relation = |(table, fields): &(&str, Vec<Field>)| {
+        let column = |field: &Field| Column {
+            name: field.name().clone(),
+            fields: fields_of(field),
+            own_name: field.name().clone(),
+            expr: Expr::CompoundIdentifier(vec![quoted(table), quoted(field.name())]),
+            merged: false,
+        };
+        (
+            Some(quoted(table).to_string()),
+            fields.iter().map(column).collect(),
+        )
+    };
+    let relations: Vec<Relation> = relations.iter().map(relation).collect();
+    let spelled = Spelled {
+        columns: relations
+            .iter()
+            .flat_map(|(_, columns)| columns.clone())
+            .collect(),
+        relations,
+        merged: Vec::new(),
+    };
+    name_rows(items, &spelled);
+    spell_out_record_stars(items, &spelled)?;
+    spelled.spell_out_rows(items);
+    Ok(())
+}
+
+/// Returns the names of the fields of a column whose values are rows.
+fn fields_of(column: &Field) -> Vec<String> {
+    match column.data_type() {
+        ArrowType::Struct(fields) => fields.iter().map(|field| field.name().clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Spells out one SELECT; returns the columns that it is made of.
 fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, SqlError> {
     let mut relations_left = relations.iter();
@@ -461,7 +558,15 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, S
         columns,
         merged,
     };
+    name_rows(&mut select.projection, &spelled);
+    spell_out_record_stars(&mut select.projection, &spelled)?;
     spelled.spell_out_rows(&mut select.projection);
+    spelled.spell_out_rows(&mut select.group_by);
+    for join in select.from.iter_mut().flat_map(|item| &mut item.joins) {
+        if let Some((JoinConstraint::On(condition), _)) = constraint_mut(join) {
+            spelled.spell_out_rows(condition);
+        }
+    }
     spelled.spell_out_rows(&mut select.distinct);
     spelled.spell_out_rows(&mut select.selection);
     spelled.spell_out_rows(&mut select.having);
@@ -478,6 +583,84 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, S
     replace(&mut select.having, merged);
     replace(&mut select.named_window, merged);
     Ok(spelled)
+}
+
+/// Gives rows in the select list the name of their relation.
+fn name_rows(items: &mut [SelectItem], spelled: &Spelled) {
+    for item in items {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && let Some((name, RowUse::Value)) = row_use(expr)
+            && !spelled.columns.iter().any(|column| column.name == folded(name))
+        {
+            *item = SelectItem::ExprWithAlias {
+                alias: name.clone(),
+                expr: expr.clone(),
+            };
+        }
+    }
+}
+
+/// Spells `(row).*` as the fields of the row: a relation, a column, or `ROW(…)`.
+fn spell_out_record_stars(items: &mut Vec<SelectItem>, spelled: &Spelled) -> Result<(), SqlError> {
+    for item in std::mem::take(items) {
+        let Some(record) = record_of_star(&item) else {
+            items.push(item);
+            continue;
+        };
+        let mut inner = record;
+        while let Expr::Nested(within) = inner {
+            inner = within;
+        }
+        let names = match inner {
+            Expr::Identifier(name) => Some((None, folded(name))),
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [.., table, name] => Some((Some(folded(table)), folded(name))),
+                _ => None,
+            },
+            _ => None,
+        };
+        let column = names.as_ref().and_then(|(table, name)| {
+            let of_table = |relation: &&Relation| table.is_none() || table_of(relation) == *table;
+            let mut columns = spelled
+                .relations
+                .iter()
+                .filter(of_table)
+                .flat_map(|(_, columns)| columns);
+            columns.find(|column| column.name == *name)
+        });
+        let relation = names.filter(|(table, _)| table.is_none()).and_then(|(_, name)| {
+            let mut relations = spelled.relations.iter();
+            relations.find(|relation| table_of(relation).as_ref() == Some(&name))
+        });
+        if let Some(values) = rows::values(inner) {
+            let fields = values
+                .into_iter()
+                .enumerate()
+                .map(|(at, expr)| SelectItem::ExprWithAlias {
+                    expr,
+                    alias: Ident::with_quote('"', format!("f{}", at + 1)),
+                });
+            items.extend(fields);
+        } else if let Some(column) = column {
+            if column.fields.is_empty() {
+                let message = format!("column notation .* applied to {}, which is no row", column.name);
+                return Err(SqlError::statement("42809", message));
+            }
+            let field = |name: &String| SelectItem::ExprWithAlias {
+                expr: rows::field_access(column.expr.clone(), name),
+                alias: Ident::with_quote('"', name),
+            };
+            items.extend(column.fields.iter().map(field));
+        } else if let Some((_, columns)) = relation {
+            let visible = columns.iter().filter(|column| !is_mark(&column.name));
+            items.extend(visible.map(shown));
+        } else {
+            return Err(SqlError::unsupported(
+                "(row).* is supported of relations, columns and ROW(…)",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Spells out the select list, whose stars show columns once that are merged, and no marks of rows.
@@ -664,6 +847,7 @@ fn merge_by(
         });
         all.push(Column {
             name: name.clone(),
+            fields: one.fields.clone(),
             own_name: name.clone(),
             expr: match side {
                 Side::Left => one.expr,
@@ -749,11 +933,11 @@ impl VisitorMut for RowsOut<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         let Some((name, used_as)) = row_use(expr).map(|(name, used_as)| (folded(name), used_as)) else {
             return ControlFlow::Continue(());
         };
-        let is_of_another = self.depth > 0 && used_as != RowUse::Json;
+        let is_of_another = self.depth > 0 && !matches!(used_as, RowUse::Json | RowUse::Fields);
         // A column comes before a relation.
         if is_of_another || self.columns.iter().any(|column| column.name == name) {
             return ControlFlow::Continue(());
@@ -786,10 +970,15 @@ fn used_row(expr: &Expr, used_as: RowUse, mark: Option<Expr>, columns: &[&Column
     match used_as {
         RowUse::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
         RowUse::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
+        RowUse::Field => field(expr, columns).unwrap_or_else(|| expr.clone()),
+        RowUse::Fields => with_columns(expr, columns),
+        RowUse::Value => {
+            let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
+            if_there(mark, call(RECORD, columns.iter().flat_map(pair).collect()))
+        }
         RowUse::Count => with_argument(expr, mark.unwrap_or_else(truth)),
         RowUse::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
         RowUse::Json => {
-            let string = |text: &str| Expr::Value(Value::SingleQuotedString(text.to_string()).into());
             let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
             let row = call(ROW, columns.iter().flat_map(pair).collect());
             match spelled::is_aggregate(expr) {
@@ -798,6 +987,38 @@ fn used_row(expr: &Expr, used_as: RowUse, mark: Option<Expr>, columns: &[&Column
             }
         }
     }
+}
+
+fn string(text: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_string()).into())
+}
+
+/// Returns the column that `(t).a` names; `None` if the relation has no such column.
+fn field(access: &Expr, columns: &[&Column]) -> Option<Expr> {
+    let (_, name) = rows::field(access)?;
+    let column = columns.iter().find(|column| column.own_name == name)?;
+    Some(column.expr.clone())
+}
+
+/// Returns `ROW(…)` with the columns of a relation in the place of the first star.
+fn with_columns(row: &Expr, columns: &[&Column]) -> Expr {
+    let mut row = row.clone();
+    if let Expr::Function(function) = &mut row
+        && let FunctionArguments::List(list) = &mut function.args
+    {
+        let is_star = |argument: &FunctionArg| {
+            matches!(
+                argument,
+                FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_))
+            )
+        };
+        if let Some(at) = list.args.iter().position(is_star) {
+            let exprs = columns.iter().map(|column| column.expr.clone());
+            let arguments = exprs.map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
+            list.args.splice(at..=at, arguments.collect::<Vec<_>>());
+        }
+    }
+    row
 }
 
 /// Makes NULL of what is made of a row that an outer join made up.

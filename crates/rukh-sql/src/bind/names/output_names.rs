@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
 use rukh_syntax::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField, Value,
+    AccessExpr, ArrayElemTypeDef, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo,
+    TrimWhereField, Value,
 };
 
+use crate::bind::spelling::rows::{self, RECORD};
 use crate::bind::spelling::spelled;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::by_row::BITWISE_NOT;
@@ -249,7 +251,11 @@ fn figure(expr: &Expr) -> Option<Figured> {
     match expr {
         Expr::Identifier(name) => strong(folded(name)),
         Expr::CompoundIdentifier(parts) => parts.last().and_then(|name| strong(folded(name))),
-        Expr::CompoundFieldAccess { root, .. } => figure(root),
+        Expr::CompoundFieldAccess { root, access_chain } => match access_chain.last() {
+            Some(AccessExpr::Dot(Expr::Identifier(name))) => strong(folded(name)),
+            _ => figure(root),
+        },
+        Expr::Function(_) if let Some((_, name)) = rows::field(expr) => strong(name),
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => figure(inner),
         Expr::Function(_) if let Some((value, domain)) = spelled::domain_call(expr) => match value {
             Expr::Cast { expr: operand, .. } => cast_name(figure(operand), domain.name),
@@ -266,6 +272,7 @@ fn figure(expr: &Expr) -> Option<Figured> {
                 OUTER_AGGREGATE => return strong(aggregate_name(call)?),
                 BESIDE_NULL | BITWISE_NOT | WIDE_NUMBER => return None,
                 name if operator_of(name).is_some() => return None,
+                RECORD => "row",
                 SUBSTRING => "substring",
                 "unnest" => rows_name(call),
                 name => spelled::written(name),

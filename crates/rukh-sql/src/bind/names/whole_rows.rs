@@ -11,6 +11,9 @@
 //! | `t IS NULL`, `t.* IS NULL` | `(t.a IS NULL AND t.b IS NULL)`                   |
 //! | `t IS NOT NULL`       | `(t.a IS NOT NULL AND t.b IS NOT NULL)`                |
 //! | `row_to_json(t)`      | `CASE WHEN t.present THEN json_row(…) END`             |
+//! | `(t).a`               | `t.a`                                                  |
+//! | `ROW(t.*, 1)`         | `ROW(t.a, t.b, 1)`                                     |
+//! | `t` anywhere else     | `CASE WHEN t.present THEN named_struct('a', t.a, 'b', t.b) END` |
 //!
 //! Which columns a relation has, and whether a name is that of a column, `joined` knows.
 
@@ -22,10 +25,15 @@ use rukh_syntax::sqlparser::ast::{
     TableWithJoins, Value, Visitor, VisitorMut,
 };
 
+use rukh_catalog::{Catalog, PUBLIC};
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_syntax::ObjectName as TableName;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};
+
+use crate::bind::names::output_names::name_of;
+use crate::bind::spelling::rows;
 
 /// Functions that take rows of a relation by its name, and make JSON of them.
 const TO_JSON: [&str; 5] = ["row_to_json", "to_json", "to_jsonb", "json_agg", "jsonb_agg"];
@@ -43,6 +51,12 @@ pub(crate) enum RowUse {
     IsNotNull,
     /// What they are as JSON.
     Json,
+    /// One of their columns.
+    Field,
+    /// All of their columns as values of a row.
+    Fields,
+    /// What they are.
+    Value,
 }
 
 /// Returns the relation whose rows an expression reads whole, and how.
@@ -50,11 +64,22 @@ pub(crate) fn row_use(expr: &Expr) -> Option<(&Ident, RowUse)> {
     match expr {
         Expr::IsNull(inner) => Some((named(inner)?, RowUse::IsNull)),
         Expr::IsNotNull(inner) => Some((named(inner)?, RowUse::IsNotNull)),
+        Expr::Identifier(name) => Some((name, RowUse::Value)),
+        Expr::Function(_) if let Some((record, _)) = rows::field(expr) => {
+            Some((named(record)?, RowUse::Field))
+        }
         Expr::Function(function) => {
             let name = folded(function.name.0.last()?.as_ident()?);
             let FunctionArguments::List(list) = &function.args else {
                 return None;
             };
+            if name == "row" {
+                let whole = list.args.iter().find_map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => last(name),
+                    _ => None,
+                });
+                return Some((whole?, RowUse::Fields));
+            }
             let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else {
                 return None;
             };
@@ -136,42 +161,72 @@ pub(crate) fn unknown_columns() -> SqlError {
 /// Gives relations whose rows are read whole a column that is true in their own rows.
 ///
 /// Fails with 0A000 on the rows of a function.
-pub(crate) fn mark(query: &mut Query) -> Result<(), SqlError> {
-    match query.walk_mut(&mut Marker) {
+pub(crate) fn mark(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
+    match query.walk_mut(&mut Marker(catalog)) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
-struct Marker;
+struct Marker<'c>(&'c Catalog);
 
-impl VisitorMut for Marker {
+impl VisitorMut for Marker<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         match query.body.as_mut() {
-            SetExpr::Select(select) => marked(select, query.order_by.as_ref()),
+            SetExpr::Select(select) => marked(select, query.order_by.as_ref(), self.0),
             _ => ControlFlow::Continue(()),
         }
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        marked(select, None)
+        marked(select, None, self.0)
     }
 }
 
-fn marked(select: &mut Select, order: Option<&OrderBy>) -> ControlFlow<SqlError> {
+fn marked(select: &mut Select, order: Option<&OrderBy>, catalog: &Catalog) -> ControlFlow<SqlError> {
     let has_joins = select.from.iter().any(has_outer_join);
     if !has_joins {
         return ControlFlow::Continue(());
     }
-    let wanted = named_relations(select, order);
+    let mut wanted = named_relations(select, order);
+    wanted.retain(|(name, is_certain)| {
+        *is_certain || !select.from.iter().any(|item| has_column(item, name, catalog))
+    });
     for item in select.from.iter_mut().filter(|_| !wanted.is_empty()) {
         if let Err(error) = mark_made_up(item, &wanted, false) {
             return ControlFlow::Break(error);
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Whether a relation of FROM is known to have a column of a name. Names that WITH gives are not known, and an alias may give others.
+fn has_column(item: &TableWithJoins, wanted: &str, catalog: &Catalog) -> bool {
+    let mut factors = std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation));
+    factors.any(|factor| match factor {
+        TableFactor::Table { name, args: None, .. } => match TableName::from_ast(name) {
+            Ok(name) => {
+                let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+                let table = catalog.table_named(schema, &name.name).ok();
+                let view = catalog.view_named(schema, &name.name);
+                table.is_some_and(|table| table.column_named(wanted).is_some())
+                    || view.is_some_and(|view| view.columns.iter().any(|column| column.name == wanted))
+            }
+            Err(_) => false,
+        },
+        TableFactor::Derived { subquery, .. } => match subquery.body.as_ref() {
+            SetExpr::Select(select) => select.projection.iter().any(|item| match item {
+                SelectItem::ExprWithAlias { alias, .. } => folded(alias) == wanted,
+                SelectItem::UnnamedExpr(expr) => name_of(expr).as_deref() == Some(wanted),
+                _ => false,
+            }),
+            _ => false,
+        },
+        TableFactor::NestedJoin { table_with_joins, .. } => has_column(table_with_joins, wanted, catalog),
+        _ => false,
+    })
 }
 
 fn has_outer_join(item: &TableWithJoins) -> bool {
@@ -200,14 +255,14 @@ fn makes_up_left(join: &JoinOperator) -> bool {
     matches!(join, Right(_) | RightOuter(_) | FullOuter(_))
 }
 
-/// Returns the relations of FROM whose rows are read whole.
-fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<String> {
+/// Returns the relations of FROM whose rows are read whole, and whether one is so for certain: a bare name may be that of a column.
+fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<(String, bool)> {
     let mut relations = Vec::new();
     for item in &select.from {
         names_of(item, &mut relations);
     }
     if relations.is_empty() {
-        return relations;
+        return Vec::new();
     }
     let mut finder = Finder {
         relations,
@@ -233,12 +288,12 @@ fn names_of(item: &TableWithJoins, names: &mut Vec<String>) {
                 table_with_joins: inner,
                 alias: None,
             } => names_of(inner, names),
-            factor => names.extend(name_of(factor)),
+            factor => names.extend(relation_name(factor)),
         }
     }
 }
 
-fn name_of(factor: &TableFactor) -> Option<String> {
+fn relation_name(factor: &TableFactor) -> Option<String> {
     let name = match factor {
         TableFactor::Table {
             alias: None, name, ..
@@ -269,7 +324,7 @@ fn name_of(factor: &TableFactor) -> Option<String> {
 /// Finds relations whose rows are read whole, but not in queries within.
 struct Finder {
     relations: Vec<String>,
-    found: Vec<String>,
+    found: Vec<(String, bool)>,
     depth: usize,
 }
 
@@ -287,10 +342,12 @@ impl Visitor for Finder {
     }
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Self::Break> {
-        if let (0, Some((name, _))) = (self.depth, row_use(expr)) {
-            let name = folded(name);
-            if self.relations.contains(&name) && !self.found.contains(&name) {
-                self.found.push(name);
+        if let (0, Some((name, used_as))) = (self.depth, row_use(expr)) {
+            let (name, is_certain) = (folded(name), used_as != RowUse::Value);
+            match self.found.iter_mut().find(|(found, _)| *found == name) {
+                Some((_, certain)) => *certain |= is_certain,
+                None if self.relations.contains(&name) => self.found.push((name, is_certain)),
+                None => {}
             }
         }
         ControlFlow::Continue(())
@@ -298,7 +355,7 @@ impl Visitor for Finder {
 }
 
 /// Marks those of the relations of a join of which rows may be made up, by a join in it or around it.
-fn mark_made_up(item: &mut TableWithJoins, wanted: &[String], around: bool) -> Result<(), SqlError> {
+fn mark_made_up(item: &mut TableWithJoins, wanted: &[(String, bool)], around: bool) -> Result<(), SqlError> {
     let makes_up: Vec<(bool, bool)> = item
         .joins
         .iter()
@@ -321,7 +378,7 @@ fn mark_made_up(item: &mut TableWithJoins, wanted: &[String], around: bool) -> R
     Ok(())
 }
 
-fn mark_within(factor: &mut TableFactor, wanted: &[String], made_up: bool) -> Result<(), SqlError> {
+fn mark_within(factor: &mut TableFactor, wanted: &[(String, bool)], made_up: bool) -> Result<(), SqlError> {
     if let TableFactor::NestedJoin {
         table_with_joins: inner,
         alias: None,
@@ -329,8 +386,13 @@ fn mark_within(factor: &mut TableFactor, wanted: &[String], made_up: bool) -> Re
     {
         return mark_made_up(inner, wanted, made_up);
     }
-    match name_of(factor).filter(|name| made_up && wanted.contains(name)) {
-        Some(name) => mark_factor(factor, &name),
+    let name = relation_name(factor).filter(|_| made_up);
+    let wanted = wanted.iter().find(|(wanted, _)| name.as_ref() == Some(wanted));
+    match wanted {
+        Some((name, is_certain)) => mark_factor(factor, name).or_else(|error| match is_certain {
+            true => Err(error),
+            false => Ok(()),
+        }),
         None => Ok(()),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod moment_words;
 pub(crate) mod named_arguments;
 pub(crate) mod parsing;
 pub(crate) mod rewrite;
-pub(crate) mod row_subqueries;
+pub(crate) mod rows;
 pub(crate) mod select_calls;
 pub(crate) mod sequence_calls;
 pub(crate) mod spelled;

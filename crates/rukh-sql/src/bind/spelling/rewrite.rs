@@ -22,7 +22,7 @@
 //! | `SELECT -a AS a … ORDER BY t.a` | see `order_names`                      |
 //! | `SELECT DISTINCT a + 1 … ORDER BY a + 1` | `… ORDER BY` the output column  |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
-//! | `(a, b) IN (SELECT …)`, `(a, b) < (SELECT …)` | see `row_subqueries`       |
+//! | `(a, b) IN (SELECT …)`, `(a, b) < (SELECT …)` | see `rows`       |
 //! | `sum(a), sum(a::int)` | see `cast_names`                                   |
 //! | `json_agg(a)`         | see `json`                                         |
 //! | `age(t)`              | `age(current_date, t)`                             |
@@ -54,7 +54,7 @@ use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::named_arguments;
-use crate::bind::spelling::row_subqueries;
+use crate::bind::spelling::rows;
 use crate::bind::spelling::select_calls::calls_aggregate;
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
@@ -78,7 +78,7 @@ pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
         ControlFlow::Continue(()) => {}
         ControlFlow::Break(error) => return Err(error),
     }
-    let ControlFlow::Continue(()) = node.walk_mut(&mut CastFunctions);
+    let ControlFlow::Continue(()) = node.walk_mut(&mut Afterwards);
     Ok(())
 }
 
@@ -134,10 +134,11 @@ fn by_operator(left: &Expr, operator: &str, right: &Expr) -> Option<Expr> {
     })
 }
 
-/// Gives `left` of a cast the name that casts are spelled with: catalogs hold casts as this function.
-struct CastFunctions;
+/// What is spelled when all else is: rows that are values still, and casts. `left` of a cast gets the name that casts are spelled with:
+/// catalogs hold casts as this function.
+struct Afterwards;
 
-impl VisitorMut for CastFunctions {
+impl VisitorMut for Afterwards {
     type Break = Infallible;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
@@ -150,6 +151,9 @@ impl VisitorMut for CastFunctions {
             && matches!(rukh_syntax::data_type(data_type), Ok(DataType::Varchar(None)))
         {
             *name = Ident::new(CAST_VARCHAR);
+        }
+        if let Some(row) = rows::value(expr) {
+            *expr = row;
         }
         ControlFlow::Continue(())
     }
@@ -175,7 +179,7 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         if let Some(condition) = &mut select.selection {
-            row_subqueries::spell_out_conjuncts(condition);
+            rows::spell_out_conjuncts(condition);
         }
         ControlFlow::Continue(())
     }
@@ -424,7 +428,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
         Expr::BinaryOp { left, op, right } => match (row(left), row(right), right.as_ref()) {
             (Some(left), Some(right), _) => compare(&left, op, &right),
             (Some(left), None, Expr::Subquery(query)) if is_comparison(op) => {
-                compare(&left, op, &row_subqueries::fields(query, left.len())?)
+                compare(&left, op, &rows::fields(query, left.len())?)
             }
             _ => Ok(None),
         },
@@ -456,7 +460,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             expr,
             subquery,
             negated,
-        } => Ok(row_subqueries::spelled(expr, subquery, *negated).or_else(|| {
+        } => Ok(rows::spelled(expr, subquery, *negated).or_else(|| {
             // DataFusion joins with the columns of SELECT only.
             let are_values = matches!(subquery.body.as_ref(), SetExpr::Values(_));
             are_values.then(|| Expr::InSubquery {

@@ -43,8 +43,8 @@ use crate::bind::spelling::array_parameters::{all_of, any_of};
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::texts::similar::{LIKE_ESCAPE, like_escape};
 use rukh_keys::array_elements;
-use rukh_syntax::WalkMut;
 use rukh_syntax::make::{call, join};
+use rukh_syntax::{WalkMut, folded};
 
 use super::system_tables::KEYWORDS;
 use super::{array_queries, row_functions, series, type_tree};
@@ -667,7 +667,7 @@ fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
     match (root, chain) {
         (Expr::Nested(inner), [AccessExpr::Dot(Expr::Identifier(field))]) => Some(call(
             "get_field",
-            vec![inner.as_ref().clone(), string(&field.value)],
+            vec![inner.as_ref().clone(), string(&folded(field))],
         )),
         _ => None,
     }

@@ -140,7 +140,9 @@ pub(crate) fn check(left: &Expr, name: &str, right: &Expr, schema: &DFSchema) ->
     let (Some(left_kind), Some(right_kind)) = (operand(left, schema), operand(right, schema)) else {
         return Ok(());
     };
-    if may_be_uuids(left, left_kind, right, right_kind, schema) {
+    // Rows compare as `records` has it.
+    let are_records = (left_kind, right_kind) == (Some(Kind::Record), Some(Kind::Record));
+    if are_records || may_be_uuids(left, left_kind, right, right_kind, schema) {
         return Ok(());
     }
     match chosen(name, &[left_kind, right_kind]) {

@@ -50,6 +50,7 @@ use crate::bind::types::bound_calls::literal;
 use crate::bind::types::bound_operators::{chosen, is_open};
 use crate::bind::types::interval_order;
 use crate::bind::types::operand_types::symbol;
+use crate::bind::types::records;
 use crate::bind::types::typed_casts;
 
 /// Whether [`nothing_left`] looks.
@@ -82,6 +83,13 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
     let boolean = |expr: Box<Expr>| to(*expr, &ArrowType::Boolean).map(Box::new);
     let filter = |filter: Option<Box<Expr>>| filter.map(boolean).transpose();
     Ok(Transformed::yes(match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if let Some(comparison) = records::comparison(&left, op, &right, schema)? =>
+        {
+            comparison
+        }
+        Expr::IsNull(inner) => records::null_test(&inner, true, schema).unwrap_or(Expr::IsNull(inner)),
+        Expr::IsNotNull(inner) => records::null_test(&inner, false, schema).unwrap_or(Expr::IsNotNull(inner)),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let types = operand_types(&left, op, &right, schema)?;
             let (left, right) = (to(*left, &types.0)?, to(*right, &types.1)?);

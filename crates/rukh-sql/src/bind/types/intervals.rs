@@ -13,7 +13,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::bind::spelling::rewrite::{IS_DISTINCT, IS_NOT_DISTINCT};
-use crate::bind::types::{bound_operators, documents};
+use crate::bind::types::{bound_operators, documents, records};
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -52,6 +52,11 @@ impl ExprPlanner for Intervals {
             let left_side = compared_with(alike.left, right.as_ref());
             let right_side = compared_with(alike.right, left.as_ref());
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
+        }
+        if let Some(op) = operator(&expr.op)
+            && let Some(comparison) = records::comparison(&expr.left, op, &expr.right, schema)?
+        {
+            return Ok(PlannerResult::Planned(comparison));
         }
         let expr = bound_operators::typed(expr, schema)?;
         if let Some(call) = documents::planned(&expr, schema) {
@@ -155,6 +160,19 @@ impl ExprPlanner for Intervals {
             None => PlannerResult::Original(expr),
         })
     }
+}
+
+/// Returns the comparison that an operator is.
+fn operator(op: &BinaryOperator) -> Option<Operator> {
+    Some(match op {
+        BinaryOperator::Eq => Operator::Eq,
+        BinaryOperator::NotEq => Operator::NotEq,
+        BinaryOperator::Lt => Operator::Lt,
+        BinaryOperator::LtEq => Operator::LtEq,
+        BinaryOperator::Gt => Operator::Gt,
+        BinaryOperator::GtEq => Operator::GtEq,
+        _ => return None,
+    })
 }
 
 /// Returns the operator that `rewrite` writes so.

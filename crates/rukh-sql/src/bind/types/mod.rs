@@ -5,7 +5,6 @@
 pub(crate) mod bound_aggregates;
 pub(crate) mod bound_calls;
 pub(crate) mod bound_operators;
-pub(crate) mod cast_types;
 pub(crate) mod chosen_types;
 pub(crate) mod coercions;
 pub(crate) mod config;
@@ -19,6 +18,7 @@ pub(crate) mod intervals;
 pub(crate) mod literals;
 pub(crate) mod normalise;
 pub(crate) mod operand_types;
+pub(crate) mod records;
 pub(crate) mod table_schema;
 pub(crate) mod typed_casts;
 pub(crate) mod union_types;

@@ -1,11 +1,14 @@
 //! Casts that a query writes: whether PostgreSQL has them, and what they give where DataFusion's gives something else.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
 use datafusion::logical_expr::expr::Cast;
+use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::documents::cast_document;
@@ -20,6 +23,8 @@ use rukh_functions::scalars::scalar_from_datum;
 use rukh_functions::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS, column_type};
 use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
 use rukh_keys::DataType;
+use rukh_syntax::data_type;
+use rukh_syntax::sqlparser::ast;
 
 use crate::bind::spelling::moment_words::moment_of;
 
@@ -190,5 +195,27 @@ fn is_typed_time(arrow: &ArrowType) -> bool {
     matches!(
         arrow,
         ArrowType::Date32 | ArrowType::Time64(_) | ArrowType::Time32(_) | ArrowType::Timestamp(..)
+    )
+}
+
+/// Types in casts mean what they mean in CREATE TABLE: timestamps are microseconds, FLOAT is DOUBLE.
+#[derive(Debug)]
+pub(crate) struct CastTypes;
+
+impl TypePlanner for CastTypes {
+    fn plan_type_field(&self, sql_type: &ast::DataType) -> DataFusionResult<Option<FieldRef>> {
+        match data_type(sql_type) {
+            Ok(ty) => Ok(Some(Arc::new(Field::new("", arrow_type(&ty), true)))),
+            Err(_) if is_of_results(sql_type) => Ok(None),
+            Err(error) => Err(DataFusionError::External(Box::new(error))),
+        }
+    }
+}
+
+/// Whether only results have this type, not columns: DataFusion knows it.
+fn is_of_results(sql_type: &ast::DataType) -> bool {
+    matches!(
+        sql_type,
+        ast::DataType::Interval { .. } | ast::DataType::Array(_) | ast::DataType::Struct(..)
     )
 }

@@ -71,6 +71,8 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Varchar => 1043,
         Kind::Char => 1042,
         Kind::Bytes => 17,
+        Kind::Record => 2249,
+        Kind::Array(Kind::Record) => 2287,
         Kind::Enum(of) => types::oid_of(&DataType::Enum(of)),
         Kind::Array(Kind::Enum(of)) => i64::from(enum_array_oid(*of)),
         Kind::Array(element) => types::array_of(oid(*element)),

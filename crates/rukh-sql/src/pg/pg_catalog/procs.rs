@@ -36,12 +36,14 @@ const RECORD: i64 = 2249;
 
 /// Functions that only the spellings of `pg_catalog` write.
 const HIDDEN: &[&str] = &[
+    "array_assign",
     "array_or_empty",
     "array_with_places",
     "array_subscripts",
     "json_element",
     "json_member",
     "json_row",
+    "jsonb_assign",
     "jsonb_order",
 ];
 

@@ -2,7 +2,7 @@
 //!
 //! The table is made before its rows are written; when that fails, it is dropped again, and so it is by the next open after a crash.
 
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Index, KeyExpr, Materialized, PUBLIC, Table, View};
 use rukh_engine::Numbering;
@@ -121,19 +121,26 @@ fn columns(
     Ok(fields.iter().enumerate().map(column).collect())
 }
 
-/// Fails with 0A000 on a type that only results have.
+/// Fails on a type that only results have: with 42P16 on rows, as PostgreSQL, with 0A000 on arrays of several dimensions.
 fn check_stored(field: &Field) -> Result<(), SqlError> {
-    let what = match field.data_type() {
-        ty if ty.is_nested() && data_type_of(field).element().is_none() => {
-            "a row, or an array of several dimensions"
-        }
+    check_no_row(field)?;
+    if !field.data_type().is_nested() || data_type_of(field).element().is_some() {
+        return Ok(());
+    }
+    let name = shown_name(field.name());
+    let message = format!("column \"{name}\" is an array of several dimensions, which tables cannot store");
+    Err(SqlError::unsupported(message).with_hint("Cast it, for example to TEXT."))
+}
+
+/// Fails with 42P16 on a column whose values are rows.
+pub(super) fn check_no_row(field: &Field) -> Result<(), SqlError> {
+    let ty = match field.data_type() {
+        ArrowType::Struct(_) => "record",
+        ArrowType::List(of) if matches!(of.data_type(), ArrowType::Struct(_)) => "record[]",
         _ => return Ok(()),
     };
-    let message = format!(
-        "column \"{}\" is {what}, which tables cannot store",
-        shown_name(field.name())
-    );
-    Err(SqlError::unsupported(message).with_hint("Cast it, for example to TEXT."))
+    let message = format!("column \"{}\" has pseudo-type {ty}", shown_name(field.name()));
+    Err(SqlError::statement("42P16", message))
 }
 
 /// Returns the query of a materialized view, as views hold theirs.

@@ -9,6 +9,7 @@ use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewColumn, ViewId};
 use rukh_syntax::sqlparser::ast::{self, Visitor};
 use rukh_syntax::{CreateViewStatement, Walk};
 
+use super::create_as::check_no_row;
 use super::names::{is_taken, schema_of};
 use crate::bind::names::type_names;
 use crate::bind::names::view_target::is_updatable;
@@ -83,6 +84,7 @@ pub(super) fn view(
             let message = format!("column \"{name}\" specified more than once");
             return Err(SqlError::statement("42701", message).at(statement.name.position));
         }
+        check_no_row(&field.as_ref().clone().with_name(&name))?;
         columns.push(ViewColumn {
             name,
             source,

@@ -11,8 +11,9 @@ use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
     SetExpr, Value,
 };
-use rukh_syntax::{ObjectName, folded};
+use rukh_syntax::{ObjectName, folded, subscripts};
 
+use super::elements;
 use super::target::column_of;
 use super::values::{computed_kind, is_default};
 use crate::bind::names::query_width::width_of;
@@ -20,13 +21,18 @@ use crate::bind::spelling::moment_words::moment_cast;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 
-/// Returns the columns of SET with their expressions; DEFAULT becomes the column's default.
+/// Returns the columns of SET with their expressions; DEFAULT becomes the column's default. The statement has the table under the
+/// name `relation`.
 pub(super) fn assignments(
     table: &Table,
+    relation: &str,
     given: &[ast::Assignment],
 ) -> Result<Vec<(ColumnId, Expr)>, SqlError> {
     let mut found: Vec<(ColumnId, Expr)> = Vec::with_capacity(given.len());
+    // Columns of which elements are assigned to; more of them may be.
+    let mut in_elements = Vec::new();
     for (name, value) in given.iter().map(pairs).collect::<Result<Vec<_>, _>>()?.concat() {
+        let subscripts = subscripts(name);
         let (name, value) = (ObjectName::from_ast(name)?, value.as_ref());
         if let Some(of) = &name.schema {
             // As in PostgreSQL: the name before would be that of a column with fields.
@@ -34,9 +40,24 @@ pub(super) fn assignments(
             return Err(SqlError::statement("42703", message).at(name.position));
         }
         let column = column_of(table, &name)?;
-        if found.iter().any(|(id, _)| *id == column.id) {
-            let message = format!("multiple assignments to same column \"{}\"", name.name);
-            return Err(SqlError::statement("42601", message).at(name.position));
+        let before = found.iter().position(|(id, _)| *id == column.id);
+        if !subscripts.is_empty() && computed_kind(column).is_none() {
+            let stored = || Expr::CompoundIdentifier(vec![quoted(relation), quoted(&column.name)]);
+            let value_before = before.map_or_else(stored, |at| found[at].1.clone());
+            let changed = elements::changed(value_before, column.ty, &subscripts, value);
+            let changed = changed.map_err(|error| error.at(name.position))?;
+            match before {
+                Some(at) if in_elements.contains(&column.id) => found[at].1 = changed,
+                Some(_) => return Err(assigned_twice(&name)),
+                None => {
+                    in_elements.push(column.id);
+                    found.push((column.id, changed));
+                }
+            }
+            continue;
+        }
+        if before.is_some() {
+            return Err(assigned_twice(&name));
         }
         match computed_kind(column) {
             None => found.push((column.id, defaulted(column, value)?)),
@@ -52,6 +73,15 @@ pub(super) fn assignments(
         }
     }
     Ok(found)
+}
+
+fn assigned_twice(name: &ObjectName) -> SqlError {
+    let message = format!("multiple assignments to same column \"{}\"", name.name);
+    SqlError::statement("42601", message).at(name.position)
+}
+
+fn quoted(text: &str) -> Ident {
+    Ident::with_quote('"', text)
 }
 
 /// Whether an expression is a literal or a parameter, whose text is read as a value of the column.

@@ -148,7 +148,7 @@ pub(super) fn reading_of_update<'a>(
     Ok(Reading {
         with,
         view,
-        assignments: Some(assignments(&table, &update.assignments)?),
+        assignments: Some(assignments(&table, &name, &update.assignments)?),
         from: std::iter::once(changed).chain(joined).collect(),
         selection: update.selection.as_ref(),
         returning: update.returning.as_ref(),

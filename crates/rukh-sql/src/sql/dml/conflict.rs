@@ -34,7 +34,11 @@ pub(super) struct ConflictUpdate {
 }
 
 /// Reads ON CONFLICT or ON DUPLICATE KEY of a statement.
-pub(super) fn conflict_of(table: &Table, statement: &InsertStatement) -> Result<Conflict, SqlError> {
+pub(super) fn conflict_of(
+    table: &Table,
+    name: &str,
+    statement: &InsertStatement,
+) -> Result<Conflict, SqlError> {
     let on = match &statement.ast.on {
         None if statement.upsert => return Ok(Conflict::Replace),
         None => return Ok(Conflict::Leave(OnConflict::Error)),
@@ -43,7 +47,7 @@ pub(super) fn conflict_of(table: &Table, statement: &InsertStatement) -> Result<
             return Ok(Conflict::Update(Box::new(ConflictUpdate {
                 arbiter: OnConflict::IgnoreKey,
                 arbiter_columns: columns_of(table, OnConflict::IgnoreKey),
-                assignments: assignments(table, given)?,
+                assignments: assignments(table, name, given)?,
                 selection: None,
                 repeats: true,
             })));
@@ -69,7 +73,7 @@ pub(super) fn conflict_of(table: &Table, statement: &InsertStatement) -> Result<
         OnConflictAction::DoUpdate(update) => Ok(Conflict::Update(Box::new(ConflictUpdate {
             arbiter,
             arbiter_columns: columns_of(table, arbiter),
-            assignments: assignments(table, &update.assignments)?,
+            assignments: assignments(table, name, &update.assignments)?,
             selection: update.selection.clone(),
             repeats: false,
         }))),

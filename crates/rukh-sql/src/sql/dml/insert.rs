@@ -53,7 +53,7 @@ pub(super) fn insert_into(
     )?;
     let returning = returning.map(|returning| returning.under(statement.with.as_ref()));
     let Target { table, view } = target;
-    let conflict = conflict_of(&table, statement)?;
+    let conflict = conflict_of(&table, &name, statement)?;
     let adder = match returning {
         None if view.is_none() && scope == Scope::Alone => Adder::new(&table, &name, &conflict, params),
         _ => None,

@@ -555,7 +555,8 @@ fn when(
         MergeAction::Nothing => Act::Nothing,
         MergeAction::Delete => Act::Delete,
         MergeAction::Update(given) => {
-            let (targets, values): (Vec<_>, Vec<_>) = assignments(table, given)?.into_iter().unzip();
+            let (targets, values): (Vec<_>, Vec<_>) =
+                assignments(table, &reading.name, given)?.into_iter().unzip();
             let literals = values.iter().map(is_literal);
             Act::Update {
                 targets: targets.into_iter().zip(literals).collect(),

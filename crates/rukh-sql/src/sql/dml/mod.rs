@@ -8,6 +8,7 @@ mod add;
 mod assign;
 mod change;
 mod conflict;
+mod elements;
 mod insert;
 mod merge;
 mod remove;

@@ -68,7 +68,7 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
         }
     }
     let stored = relation_of(&table, &name);
-    if let Conflict::Update(update) = conflict_of(&table, statement)? {
+    if let Conflict::Update(update) = conflict_of(&table, &name, statement)? {
         let values = update.assignments.iter().map(|(_, expr)| expr);
         let (ids, items): (Vec<ColumnId>, Vec<SelectItem>) = (
             update.assignments.iter().map(|(id, _)| *id).collect(),
@@ -124,7 +124,7 @@ pub(crate) fn merge_shape(catalog: &Catalog, statement: &MergeStatement) -> Resu
     };
     for clause in &statement.clauses {
         let values: Vec<(ColumnId, Expr)> = match &clause.action {
-            MergeAction::Update(given) => assignments(table, given)?,
+            MergeAction::Update(given) => assignments(table, &reading.name, given)?,
             MergeAction::Insert {
                 columns,
                 overriding,

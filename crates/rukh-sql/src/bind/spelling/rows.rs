@@ -1,4 +1,4 @@
-//! Rows among those of a subquery: `(a, b) IN (SELECT x, y …)`.
+//! Rows: among those of a subquery, `(a, b) IN (SELECT x, y …)`, and as values.
 //!
 //! | stands in                  | becomes                                                                       |
 //! |----------------------------|-------------------------------------------------------------------------------|
@@ -9,16 +9,76 @@
 //! And a row beside the only row of a subquery: `(a, b) < (SELECT x, y …)` is `(a, b) < (x, y)`, where x and y are
 //! fields of one value that the subquery gives, so that both are of one row. No row gives NULLs.
 //!
+//! Anywhere else a row is a value: `ROW(a, b)` is `named_struct('f1', a, 'f2', b)`, Arrow's Struct.
+//!
 //! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
 
 use rukh_syntax::make::{call, derived, select};
 use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
-use rukh_syntax::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, Query, SelectItem, Value};
+use rukh_syntax::sqlparser::ast::{
+    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
+    SelectItem, Value,
+};
 
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::literal_values::row;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+
+/// The function that makes a row of names and values.
+pub(crate) const RECORD: &str = "named_struct";
+
+/// Returns the values of a row.
+pub(crate) fn values(expr: &Expr) -> Option<Vec<Expr>> {
+    row(expr).map(|values| values.into_owned())
+}
+
+/// Returns the value that a row is; `None` if an expression is no row.
+pub(crate) fn value(expr: &Expr) -> Option<Expr> {
+    if let Expr::Nested(_) = expr {
+        return None;
+    }
+    let values = row(expr)?;
+    let pairs = values.iter().enumerate();
+    let pairs = pairs.flat_map(|(at, value)| [field_name(at), value.clone()]);
+    Some(call(RECORD, pairs.collect()))
+}
+
+fn field_name(at: usize) -> Expr {
+    Expr::Value(Value::SingleQuotedString(format!("f{}", at + 1)).into())
+}
+
+/// The function that reads a field of a row, as `(row).name` is spelled by `syntax`.
+const FIELD: &str = "get_field";
+
+/// Returns the field of a row.
+pub(crate) fn field_access(record: Expr, name: &str) -> Expr {
+    call(
+        FIELD,
+        vec![
+            record,
+            Expr::Value(Value::SingleQuotedString(name.to_string()).into()),
+        ],
+    )
+}
+
+/// Returns the row that an expression reads a field of, and the name of the field.
+pub(crate) fn field(expr: &Expr) -> Option<(&Expr, &str)> {
+    let Expr::Function(call) = expr else { return None };
+    let FunctionArguments::List(list) = &call.args else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(record)),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name))),
+        ] if call.name.to_string() == FIELD => match &name.value {
+            Value::SingleQuotedString(name) => Some((record, name)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// Spells out the rows that the conjuncts of a condition look for.
 pub(crate) fn spell_out_conjuncts(condition: &mut Expr) {
@@ -84,16 +144,15 @@ pub(crate) fn fields(query: &Query, count: usize) -> Result<Vec<Expr>, SqlError>
         let problem = if width > count { "many" } else { "few" };
         return Err(SqlError::syntax(format!("subquery has too {problem} columns")));
     }
-    let name = |at: usize| Expr::Value(Value::SingleQuotedString(format!("f{}", at + 1)).into());
     let value = |at: usize| Expr::CompoundIdentifier(vec![Ident::with_quote('"', relation()), column(at)]);
-    let pairs = (0..count).flat_map(|at| [name(at), value(at)]);
+    let pairs = (0..count).flat_map(|at| [field_name(at), value(at)]);
     let item = SelectItem::ExprWithAlias {
-        expr: call("named_struct", pairs.collect()),
+        expr: call(RECORD, pairs.collect()),
         alias: Ident::with_quote('"', relation()),
     };
     let from = derived(query.clone(), &relation(), (0..count).map(column).collect());
     let only_row = Expr::Subquery(Box::new(select(vec![item], from, None)));
-    let field = |at| call("get_field", vec![only_row.clone(), name(at)]);
+    let field = |at: usize| field_access(only_row.clone(), &format!("f{}", at + 1));
     Ok((0..count).map(field).collect())
 }
 
