@@ -1,6 +1,6 @@
 //! The set of all definitions at one moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{
@@ -308,6 +308,42 @@ impl Catalog {
     /// Returns the role of this name.
     pub fn role_named(&self, name: &str) -> Option<&Arc<Role>> {
         self.roles().find(|role| role.name == name)
+    }
+
+    /// Returns a role with what it has by way of the roles that it is a member of, as far as it inherits their rights.
+    pub fn acting(&self, name: &str) -> Option<Arc<Role>> {
+        let role = self.role_named(name)?;
+        if role.member_of.is_empty() || role.no_inherit {
+            return Some(role.clone());
+        }
+        let mut acting = Role::clone(role);
+        for id in self.memberships(role.id, |through| !through.no_inherit) {
+            let Some(other) = self.role(id) else { continue };
+            acting.owns.extend(&other.owns);
+            for grant in &other.grants {
+                let rights = acting.granted(&grant.on).with(grant.rights);
+                acting.set_granted(grant.on.clone(), rights);
+            }
+        }
+        Some(Arc::new(acting))
+    }
+
+    /// Whether a role is a member of another, directly or by way of others; each is one of itself.
+    pub fn is_member(&self, member: RoleId, of: RoleId) -> bool {
+        member == of || self.memberships(member, |_| true).contains(&of)
+    }
+
+    /// Returns the roles that a role is a member of, those by way of roles that pass a test, too.
+    fn memberships(&self, of: RoleId, passes: impl Fn(&Role) -> bool) -> BTreeSet<RoleId> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![of]);
+        while let Some(role) = next.pop().and_then(|id| self.role(id)) {
+            for membership in role.member_of.iter().filter(|_| passes(role)) {
+                if found.insert(membership.role) {
+                    next.push(membership.role);
+                }
+            }
+        }
+        found
     }
 
     /// Returns the role that owns a table, view or sequence; administrators own what no role does.

@@ -37,7 +37,7 @@ pub use object::{
     CheckOption, Schema, SchemaId, Sequence, SequenceId, Type, TypeId, TypeKind, View, ViewColumn, ViewId,
     has_type, with_type,
 };
-pub use role::{Grant, GrantTarget, Rights, Role, RoleId};
+pub use role::{Grant, GrantTarget, Membership, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
     encode_object, encode_table, function_key, import_key, is_outdated, role_key, schema_key, sequence_key,

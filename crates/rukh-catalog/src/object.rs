@@ -1,6 +1,6 @@
 //! Schemas, sequences and views: definitions beside those of tables.
 
-use rukh_keys::{DataType, EnumDefinition, EnumType};
+use rukh_keys::{DataType, EnumDefinition, EnumType, RecordDefinition, RecordType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,6 +46,9 @@ pub enum TypeKind {
     /// A domain.
     #[serde(rename = "domain")]
     Domain(Domain),
+    /// A composite type.
+    #[serde(rename = "record")]
+    Record(RecordDefinition),
 }
 
 impl Type {
@@ -59,6 +62,7 @@ impl Type {
         TypeId(match &self.kind {
             TypeKind::Enum(of) => of.id,
             TypeKind::Domain(of) => of.id,
+            TypeKind::Record(of) => of.id,
         })
     }
 
@@ -67,6 +71,7 @@ impl Type {
         match &mut self.kind {
             TypeKind::Enum(of) => of.id = id,
             TypeKind::Domain(of) => of.id = id,
+            TypeKind::Record(of) => of.id = id,
         }
     }
 
@@ -75,6 +80,7 @@ impl Type {
         match &self.kind {
             TypeKind::Enum(of) => &of.schema,
             TypeKind::Domain(of) => &of.schema,
+            TypeKind::Record(of) => &of.schema,
         }
     }
 
@@ -83,6 +89,7 @@ impl Type {
         match &self.kind {
             TypeKind::Enum(of) => &of.name,
             TypeKind::Domain(of) => &of.name,
+            TypeKind::Record(of) => &of.name,
         }
     }
 
@@ -90,7 +97,7 @@ impl Type {
     pub fn labels(&self) -> Option<&EnumDefinition> {
         match &self.kind {
             TypeKind::Enum(of) => Some(of),
-            TypeKind::Domain(_) => None,
+            _ => None,
         }
     }
 
@@ -98,13 +105,25 @@ impl Type {
     pub fn domain(&self) -> Option<&Domain> {
         match &self.kind {
             TypeKind::Domain(of) => Some(of),
-            TypeKind::Enum(_) => None,
+            _ => None,
         }
     }
 
-    /// Returns the enum as columns have it, if it is one.
-    pub fn enum_type(&self) -> Option<EnumType> {
-        self.labels().map(|labels| EnumType::of(labels.clone()))
+    /// The composite type, if it is one.
+    pub fn record(&self) -> Option<&RecordDefinition> {
+        match &self.kind {
+            TypeKind::Record(of) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// Returns the type that columns of it have; of a domain, that of its values.
+    pub fn data_type(&self) -> DataType {
+        match &self.kind {
+            TypeKind::Enum(of) => DataType::Enum(EnumType::of(of.clone())),
+            TypeKind::Record(of) => DataType::Record(RecordType::of(of.clone())),
+            TypeKind::Domain(of) => of.ty,
+        }
     }
 }
 
@@ -114,6 +133,7 @@ pub fn with_type<T: Serialize + DeserializeOwned>(definition: &T, ty: &TypeKind)
     let (id, new) = match ty {
         TypeKind::Enum(of) => (of.id, serde_json::to_value(of)),
         TypeKind::Domain(of) => (of.id, serde_json::to_value(of)),
+        TypeKind::Record(of) => (of.id, serde_json::to_value(of)),
     };
     let new = new.ok()?;
     match put_type(&mut value, id, &mut |found| *found = new.clone()) {
@@ -133,7 +153,7 @@ fn put_type(value: &mut Value, id: u32, visit: &mut impl FnMut(&mut Value)) -> u
         Value::Object(members) => {
             let copies = members
                 .iter_mut()
-                .filter(|(name, _)| matches!(name.as_str(), "Enum" | "domain"));
+                .filter(|(name, _)| matches!(name.as_str(), "Enum" | "Record" | "domain"));
             for (_, found) in copies {
                 if found.get("id").and_then(Value::as_u64) == Some(u64::from(id)) {
                     visit(found);

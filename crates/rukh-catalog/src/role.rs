@@ -6,6 +6,7 @@
 //! | `verifier`  | how a password is checked, `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`; never the password |
 //! | `owns`      | objects that are the role's: it may do everything with them, and give rights away     |
 //! | `grants`    | rights on what is not                                                                 |
+//! | `member_of` | roles whose rights it has, too, and those of the roles that they are members of         |
 //!
 //! The role with the id 0 is `public`: its grants are every role's.
 
@@ -43,6 +44,21 @@ pub struct Role {
     pub owns: BTreeSet<u32>,
     /// Rights, each target at most once.
     pub grants: Vec<Grant>,
+    /// Roles that it is a member of, each at most once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub member_of: Vec<Membership>,
+    /// Whether it has the rights of roles only after SET ROLE.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_inherit: bool,
+}
+
+/// That a role is a member of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The other.
+    pub role: RoleId,
+    /// Whether it may make others members.
+    pub admin: bool,
 }
 
 /// Rights on something.
@@ -141,6 +157,8 @@ impl Role {
             valid_until: None,
             owns: BTreeSet::new(),
             grants: Vec::new(),
+            member_of: Vec::new(),
+            no_inherit: false,
         }
     }
 
@@ -174,6 +192,7 @@ impl Role {
                 || catalog.functions().any(|function| function.id == FunctionId(id))
         };
         self.owns.retain(|id| is_there(*id));
+        self.member_of.retain(|of| catalog.role(of.role).is_some());
         self.grants.retain(|grant| match grant.on {
             GrantTarget::Object(id) => is_there(id),
             _ => true,

@@ -44,7 +44,8 @@ use serde::de::DeserializeOwned;
 /// | 17      | domains                                                                           |
 /// | 18      | dates and timestamps before the year 1, and infinities of them                    |
 /// | 19      | functions                                                                         |
-pub const FORMAT_VERSION: u32 = 19;
+/// | 20      | composite types                                                                   |
+pub const FORMAT_VERSION: u32 = 20;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

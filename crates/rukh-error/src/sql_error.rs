@@ -169,6 +169,7 @@ impl From<ValueError> for SqlError {
         let made = SqlError::statement(value_sqlstate(&error), error.to_string());
         match error {
             ValueError::Json(JsonError::Invalid { detail }) => made.with_detail(detail),
+            ValueError::InvalidRecord { detail, .. } => made.with_detail(detail),
             ValueError::Json(JsonError::Nul) => made.with_detail("\\u0000 cannot be converted to text."),
             ValueError::DateOrder { .. } => {
                 made.with_hint("The month is read first: DateStyle is \"ISO, MDY\".")
@@ -204,7 +205,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::DivisionByZero => "22012",
         ValueError::TooLong { .. } => "22001",
         ValueError::WideForKey { .. } => "54000",
-        ValueError::InvalidArray { .. } => "22P02",
+        ValueError::InvalidArray { .. } | ValueError::InvalidRecord { .. } => "22P02",
         ValueError::ArrayDimensions => "0A000",
         ValueError::InvalidText { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",

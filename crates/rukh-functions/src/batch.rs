@@ -9,12 +9,12 @@ use datafusion::arrow::array::{
     ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
     Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder,
     IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, ListArray, RecordBatch,
-    RecordBatchOptions, StringBuilder, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
+    RecordBatchOptions, StringBuilder, StructArray, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
     TimestampSecondBuilder,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{Field, SchemaRef};
-use rukh_keys::{DataType, Datum, DatumRef, array_values};
+use rukh_keys::{DataType, Datum, DatumRef, RecordType, array_values, record_values};
 
 use rukh_error::SqlError;
 
@@ -42,6 +42,7 @@ enum ColumnBuilder {
     Bytes(BinaryBuilder),
     Interval(IntervalMonthDayNanoBuilder),
     List(Box<ListColumn>),
+    Record(Box<RecordColumn>),
     Json(LargeStringBuilder),
     Jsonb(LargeBinaryBuilder),
 }
@@ -83,6 +84,41 @@ impl ListColumn {
         ));
         let nulls = NullBuffer::from(std::mem::take(&mut self.present));
         Arc::new(ListArray::new(field, ends, self.elements.finish(), Some(nulls)))
+    }
+}
+
+/// Collects rows: a column for each of their fields.
+struct RecordColumn {
+    of: RecordType,
+    fields: Vec<ColumnBuilder>,
+    /// Whether each row is there.
+    present: Vec<bool>,
+}
+
+impl RecordColumn {
+    fn append(&mut self, datum: &DatumRef<'_>) -> Result<(), SqlError> {
+        let values = match datum {
+            DatumRef::Array(form) => {
+                let values = record_values(self.of, form);
+                values.ok_or_else(|| SqlError::corruption("a row that is none"))?
+            }
+            _ => vec![Datum::Null; self.fields.len()],
+        };
+        for (field, value) in self.fields.iter_mut().zip(&values) {
+            field.append(value.as_ref())?;
+        }
+        self.present.push(!datum.is_null());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let values = self.fields.iter_mut().map(ColumnBuilder::finish).collect();
+        let nulls = NullBuffer::from(std::mem::take(&mut self.present));
+        let length = nulls.len();
+        Arc::new(match self.of.fields() {
+            [] => StructArray::new_empty_fields(length, Some(nulls)),
+            _ => StructArray::new(crate::types::record_fields(self.of), values, Some(nulls)),
+        })
     }
 }
 
@@ -129,6 +165,14 @@ impl ColumnBuilder {
                 ends: Vec::with_capacity(rows),
                 present: Vec::with_capacity(rows),
             })),
+            DataType::Record(of) => {
+                let fields = of.fields().iter();
+                ColumnBuilder::Record(Box::new(RecordColumn {
+                    of: *of,
+                    fields: fields.map(|field| ColumnBuilder::new(&field.ty, rows)).collect(),
+                    present: Vec::with_capacity(rows),
+                }))
+            }
             DataType::Json => ColumnBuilder::Json(LargeStringBuilder::with_capacity(rows, rows * 32)),
             DataType::Jsonb => ColumnBuilder::Jsonb(LargeBinaryBuilder::with_capacity(rows, rows * 32)),
             DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {
@@ -167,6 +211,10 @@ impl ColumnBuilder {
                 DatumRef::Null | DatumRef::Array(_) => b.append(&datum)?,
                 other => return Err(unexpected(&other)),
             },
+            ColumnBuilder::Record(b) => match datum {
+                DatumRef::Null | DatumRef::Array(_) => b.append(&datum)?,
+                other => return Err(unexpected(&other)),
+            },
             ColumnBuilder::Json(b) => append!(b, datum, Text, v => v.as_ref()),
             ColumnBuilder::Jsonb(b) => append!(b, datum, Jsonb, v => v.as_ref()),
             ColumnBuilder::Interval(b) => append!(b, datum, Interval, v => arrow_of(v)?),
@@ -199,6 +247,7 @@ impl ColumnBuilder {
             ColumnBuilder::Bytes(b) => Arc::new(b.finish()),
             ColumnBuilder::Interval(b) => Arc::new(b.finish()),
             ColumnBuilder::List(b) => b.finish(),
+            ColumnBuilder::Record(b) => b.finish(),
             ColumnBuilder::Json(b) => Arc::new(b.finish()),
             ColumnBuilder::Jsonb(b) => Arc::new(b.finish()),
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
     Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
-    LargeStringArray, ListArray, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    LargeStringArray, ListArray, StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
     TimestampSecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
@@ -20,7 +20,8 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::common::ScalarValue;
 use rukh_keys::{
-    DataType, Datum, NUMERIC_HALF, NumericParts, ValueError, array_form, array_text, record_text,
+    DataType, Datum, NUMERIC_HALF, NumericParts, RecordType, ValueError, array_form, array_text, record_form,
+    record_text,
 };
 
 use crate::batch::array_of;
@@ -185,6 +186,9 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
     if let (ArrowType::List(_), Some(element)) = (from, ty.element()) {
         return assigned_arrays(array.as_list(), element, column);
     }
+    if let (ArrowType::Struct(_), DataType::Record(of)) = (from, ty) {
+        return assigned_records(array.as_struct(), *of, column);
+    }
     let datums = match (from, ty) {
         (from, ty) if *from == arrow_type(ty) => datums_from_array(array, ty)?,
         (from, ty) if ty.is_integer() && from.is_numeric() => integers(array)?,
@@ -241,7 +245,7 @@ pub fn check_assigned(from: &Field, ty: &DataType, column: &str) -> Result<(), S
 /// Returns arrays as they are stored in a column: each element by an assignment cast.
 fn assigned_arrays(lists: &ListArray, element: DataType, column: &str) -> Result<Vec<Datum>, SqlError> {
     let from = lists.value_type();
-    if from.is_nested() {
+    if from.is_list() {
         return Err(ValueError::ArrayDimensions.into());
     }
     // UUIDs are texts.
@@ -257,6 +261,32 @@ fn assigned_arrays(lists: &ListArray, element: DataType, column: &str) -> Result
         }
     };
     lists.iter().map(form).collect()
+}
+
+/// Returns rows as they are stored in a column: each field by an assignment cast, in the order of the type's.
+fn assigned_records(records: &StructArray, of: RecordType, column: &str) -> Result<Vec<Datum>, SqlError> {
+    let wanted = of.fields();
+    if records.num_columns() != wanted.len() {
+        let message = format!("cannot cast type record to {}", of.sql_name());
+        let detail = match records.num_columns() < wanted.len() {
+            true => "Input has too few columns.",
+            false => "Input has too many columns.",
+        };
+        return Err(SqlError::statement("42846", message).with_detail(detail));
+    }
+    let fields = records.columns().iter().zip(wanted);
+    let fields = fields.map(|(values, field)| assigned_datums(values, &field.ty, column));
+    let mut fields = fields.collect::<Result<Vec<_>, SqlError>>()?;
+    let record = |row: usize| match records.is_null(row) {
+        true => Ok(Datum::Null),
+        false => {
+            let values = fields
+                .iter_mut()
+                .map(|field| std::mem::replace(&mut field[row], Datum::Null));
+            Ok(Datum::Array(record_form(of, &values.collect::<Vec<_>>())?))
+        }
+    };
+    (0..records.len()).map(record).collect()
 }
 
 /// Returns exact numbers as those of a DECIMAL or NUMERIC, rounded half away from zero.
@@ -436,7 +466,10 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         };
     }
     if let ArrowType::Struct(_) = array.data_type() {
-        return record_texts(array);
+        return match ty {
+            DataType::Record(of) => assigned_records(array.as_struct(), *of, ""),
+            _ => record_texts(array),
+        };
     }
     let wanted = arrow_type(ty);
     let converted;
@@ -478,7 +511,7 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         }
         DataType::Json => collect!(array, LargeStringArray, v => Datum::Text(v.to_string())),
         DataType::Jsonb => collect!(array, LargeBinaryArray, v => Datum::Jsonb(v.to_vec())),
-        DataType::Array(_) => Err(layout_error(array)),
+        DataType::Array(_) | DataType::Record(_) => Err(layout_error(array)),
         DataType::Uuid => {
             let typed = array
                 .as_any()

@@ -12,7 +12,7 @@
 //! | TIMESTAMP WITH TIME ZONE | Timestamp(µs, "UTC")     |
 //! | INTERVAL                 | Interval(months, days, ns) |
 //! | arrays                   | List                     |
-//! | rows                     | Struct, which no column has |
+//! | rows                     | Struct; which type it is, fields of tables say |
 //! | JSON                     | LargeUtf8                |
 //! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
 //! | enums                    | Timestamp(s, "+hh:mm"), the codes of the labels as its seconds; the zone says which enum |
@@ -28,8 +28,8 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, TimeUnit};
-use rukh_keys::{DataType, EnumType, NUMERIC_HALF};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Fields, TimeUnit};
+use rukh_keys::{DataType, EnumType, NUMERIC_HALF, RecordField, RecordType};
 
 use crate::forms::intervals::INTERVAL;
 
@@ -70,6 +70,8 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Array(DataType::Varchar(Some(_))) => 1015,
         DataType::Enum(of) => enum_oid(*of),
         DataType::Array(DataType::Enum(of)) => enum_array_oid(*of),
+        DataType::Record(of) => record_oid(*of),
+        DataType::Array(DataType::Record(of)) => record_oid(*of).saturating_add(ARRAY_OIDS),
         DataType::Array(element) => array_oid(&arrow_type(element)).unwrap_or(1009),
         DataType::Uuid => 2950,
         DataType::Char(_) => 1042,
@@ -86,6 +88,13 @@ pub const FIRST_OID: u32 = 16_384;
 const ARRAY_OIDS: u32 = 1 << 28;
 
 fn enum_oid(of: EnumType) -> u32 {
+    FIRST_OID.saturating_add(of.definition().id)
+}
+
+fn record_oid(of: RecordType) -> u32 {
+    if of.definition().id == 0 {
+        return RECORD_OID;
+    }
     FIRST_OID.saturating_add(of.definition().id)
 }
 
@@ -128,11 +137,43 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Interval => INTERVAL,
         DataType::Enum(of) => ArrowType::Timestamp(TimeUnit::Second, Some(of.zone().into())),
         DataType::Array(element) => ArrowType::new_list(arrow_type(element), true),
+        DataType::Record(of) => ArrowType::Struct(record_fields(*of)),
         DataType::Json => ArrowType::LargeUtf8,
         DataType::Jsonb => ArrowType::LargeBinary,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
         DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
     }
+}
+
+/// Returns the fields that rows of a type have in Arrow.
+pub fn record_fields(of: RecordType) -> Fields {
+    let field = |field: &RecordField| Field::new(&field.name, arrow_type(&field.ty), true);
+    of.fields().iter().map(field).collect()
+}
+
+/// What the text of a type begins with in the metadata of a field, if it is one of rows: its number follows.
+const RECORD: &str = "row ";
+
+/// Returns what the metadata of a field say of its type, under [`TYPE_KEY`].
+pub fn declared_text(ty: &DataType) -> String {
+    match ty {
+        DataType::Record(of) => format!("{RECORD}{}", of.number()),
+        DataType::Array(DataType::Record(of)) => format!("{RECORD}{}[]", of.number()),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the type of what [`declared_text`] makes.
+pub fn declared_type(text: &str) -> Option<DataType> {
+    let Some(number) = text.strip_prefix(RECORD) else {
+        return text.parse().ok();
+    };
+    let (number, is_array) = match number.strip_suffix("[]") {
+        Some(number) => (number, true),
+        None => (number, false),
+    };
+    let ty = DataType::Record(RecordType::numbered(number.parse().ok()?)?);
+    Some(if is_array { ty.array() } else { ty })
 }
 
 /// Returns the enum of an Arrow type.
@@ -160,7 +201,10 @@ pub fn taken_type(ty: &ArrowType) -> ArrowType {
 /// Returns the type of the column that holds the values of a field from outside. Documents come as texts that say so.
 pub fn taken_data_type(field: &Field) -> DataType {
     let ty = taken_type(field.data_type());
-    let declared = field.metadata().get(TYPE_KEY).and_then(|name| name.parse().ok());
+    let declared = field
+        .metadata()
+        .get(TYPE_KEY)
+        .and_then(|name| declared_type(name));
     match declared {
         Some(document @ (DataType::Json | DataType::Jsonb)) if ty == ArrowType::Utf8 => document,
         _ => data_type_of(&field.clone().with_data_type(ty)),
@@ -172,7 +216,7 @@ pub fn data_type_of(field: &Field) -> DataType {
     let declared = field
         .metadata()
         .get(TYPE_KEY)
-        .and_then(|name| name.parse::<DataType>().ok());
+        .and_then(|name| declared_type(name));
     match declared {
         Some(ty) if arrow_type(&ty) == *field.data_type() => ty,
         _ => data_type_of_arrow(field.data_type()),
@@ -198,6 +242,7 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Json => "json",
         DataType::Jsonb => "jsonb",
         DataType::Array(_) => "array",
+        DataType::Record(of) => &of.definition().name,
         DataType::Enum(of) => &of.definition().name,
         DataType::Uuid => "uuid",
         DataType::Char(_) => "character",
@@ -227,10 +272,28 @@ pub fn are_uuids(field: &Field) -> bool {
     let is_of_texts = matches!(field.data_type(), ArrowType::List(of) if *of.data_type() == ArrowType::Utf8);
     let declared = field.metadata().get(TYPE_KEY);
     let is_uuid = |name: &String| {
-        let ty = name.parse::<DataType>().ok();
+        let ty = declared_type(name);
         ty.map(|ty| ty.element().unwrap_or(ty)) == Some(DataType::Uuid)
     };
     is_of_texts && declared.is_some_and(is_uuid)
+}
+
+/// Returns the type of rows of a field whose type has no name; `None` of other values, and where there are too many such types.
+pub fn unnamed_record(field: &Field) -> Option<DataType> {
+    let (ArrowType::Struct(fields), false) = (field.data_type(), is_declared_record(field)) else {
+        return None;
+    };
+    let fields = fields.iter().map(|field| RecordField {
+        name: field.name().clone(),
+        ty: unnamed_record(field).unwrap_or_else(|| data_type_of(field)),
+    });
+    RecordType::unnamed(fields.collect()).map(DataType::Record)
+}
+
+/// Whether a field has rows of a type that has a name, or arrays of such.
+fn is_declared_record(field: &Field) -> bool {
+    let ty = data_type_of(field);
+    matches!(ty.element().unwrap_or(ty), DataType::Record(_))
 }
 
 /// Returns the number of PostgreSQL's type of a field that no column of a table has.
@@ -238,6 +301,7 @@ pub fn wire_oid(field: &Field) -> Option<u32> {
     let declared = field.metadata().get(WIRE_KEY).and_then(|oid| oid.parse().ok());
     declared.or_else(|| match field.data_type() {
         ArrowType::List(_) if are_uuids(field) => Some(UUIDS_OID),
+        ArrowType::List(_) | ArrowType::Struct(_) if is_declared_record(field) => None,
         ArrowType::List(of) => array_oid(of.data_type()),
         ArrowType::Struct(_) => Some(RECORD_OID),
         _ => None,

@@ -1,6 +1,6 @@
 //! Values in the form that a type stores, or why it does not take them.
 
-use crate::array::{array_form, array_values};
+use crate::array::{array_form, array_values, record_form, record_values};
 use crate::datum::{Datum, canonical_float};
 use crate::error::ValueError;
 use crate::json::{Json, Jsonb};
@@ -10,6 +10,7 @@ use crate::times::calendar::{
     is_infinite_timestamp,
 };
 use crate::times::interval::Interval;
+use crate::types::records::RecordType;
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 
 /// 2000-01-01 00:00 in microseconds since 1970: where PostgreSQL counts timestamps from.
@@ -54,6 +55,7 @@ impl DataType {
             }
             (DataType::Interval, Datum::Interval(interval)) => check_interval(interval),
             (DataType::Array(element), Datum::Array(form)) => check_array(**element, form),
+            (DataType::Record(of), Datum::Array(form)) => check_record(*of, form),
             (DataType::Json, Datum::Text(text)) => Ok(Json::check(&text).map(|()| Datum::Text(text))?),
             (DataType::Jsonb, Datum::Jsonb(form)) if Jsonb::is_form(&form) => Ok(Datum::Jsonb(form)),
             (DataType::Char(length), Datum::Text(text)) => check_char(text, *length),
@@ -148,6 +150,16 @@ fn check_array(element: DataType, form: Vec<u8>) -> Result<Datum, ValueError> {
     let values = values.into_iter().map(|value| element.check(value));
     let values = values.collect::<Result<Vec<Datum>, ValueError>>()?;
     array_form(element, &values).map(Datum::Array)
+}
+
+fn check_record(of: RecordType, form: Vec<u8>) -> Result<Datum, ValueError> {
+    let values = record_values(of, &form).ok_or(ValueError::TypeMismatch {
+        ty: DataType::Record(of),
+        found: "row",
+    })?;
+    let values = values.into_iter().zip(of.fields());
+    let values = values.map(|(value, field)| field.ty.check(value));
+    record_form(of, &values.collect::<Result<Vec<Datum>, ValueError>>()?).map(Datum::Array)
 }
 
 /// Time of an interval is held in nanoseconds by Arrow: 292 years.

@@ -3,7 +3,7 @@
 //! It is also strict: whatever decodes is the one encoding of its values (the salt byte is only
 //! checked to be a bucket), so equal tuples have equal keys.
 
-use crate::array::is_array_form;
+use crate::array::{is_array_form, record_values};
 use crate::datum::{Datum, DatumRef, canonical_float};
 use crate::encode::{ESCAPE, ESCAPED_ZERO, TAG_NULL, TAG_VALUE, TERMINATOR, exceeds_limit};
 use crate::error::KeyDecodeError;
@@ -338,18 +338,19 @@ fn variable<'a>(
         DataType::Numeric { .. } => DatumRef::Numeric(bytes),
         DataType::Json => DatumRef::Text(text(bytes, offset)?),
         DataType::Jsonb => DatumRef::Jsonb(bytes),
-        DataType::Array(_) => DatumRef::Array(bytes),
+        DataType::Array(_) | DataType::Record(_) => DatumRef::Array(bytes),
         DataType::Interval => match Interval::of_key(&bytes) {
             Some(interval) => DatumRef::Interval(interval),
             None => return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty }),
         },
         _ => DatumRef::Bytes(bytes),
     };
-    let is_array = match (slot.ty, &*out) {
+    let is_form = match (slot.ty, &*out) {
         (DataType::Array(element), DatumRef::Array(form)) => is_array_form(*element, form),
+        (DataType::Record(of), DatumRef::Array(form)) => record_values(of, form).is_some(),
         _ => true,
     };
-    if !is_array || exceeds_limit(&slot.ty, out) {
+    if !is_form || exceeds_limit(&slot.ty, out) {
         return Err(KeyDecodeError::InvalidValue { offset, ty: slot.ty });
     }
     Ok(())

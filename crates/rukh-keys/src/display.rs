@@ -4,8 +4,8 @@ use crate::datum::{Datum, DatumRef};
 use crate::json::Jsonb;
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
-    double_text, real_text, shown_array, write_date, write_decimal, write_hex, write_numeric, write_time,
-    write_timestamp, write_uuid,
+    double_text, real_text, shown_array, shown_record, write_date, write_decimal, write_hex, write_numeric,
+    write_time, write_timestamp, write_uuid,
 };
 use crate::range::{Edge, Span};
 use crate::types::DataType;
@@ -52,6 +52,7 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Interval(interval) => f.write_str(&interval.text()),
         DatumRef::Array(form) => match ty {
             Some(DataType::Array(element)) => write_quoted(&shown_array(*element, form), f),
+            Some(DataType::Record(of)) => write_quoted(&shown_record(of, form), f),
             _ => write_hex(form, f),
         },
         DatumRef::Jsonb(form) => write_quoted(&Jsonb::new(form).to_string(), f),

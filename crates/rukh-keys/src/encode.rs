@@ -231,7 +231,7 @@ fn encode_ascending(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Res
         (DataType::Varchar(_), DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Varbinary(_), DatumRef::Bytes(bytes)) => encode_variable(slot, bytes, out),
         (DataType::Numeric { .. }, DatumRef::Numeric(form)) => encode_variable(slot, form, out),
-        (DataType::Array(_), DatumRef::Array(form)) => encode_variable(slot, form, out),
+        (DataType::Array(_) | DataType::Record(_), DatumRef::Array(form)) => encode_variable(slot, form, out),
         (DataType::Json, DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Jsonb, DatumRef::Jsonb(form)) => encode_variable(slot, form, out),
         (DataType::Interval, DatumRef::Interval(interval)) => encode_variable(slot, &interval.to_key(), out),

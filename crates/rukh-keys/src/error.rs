@@ -121,6 +121,14 @@ pub enum ValueError {
         /// The text.
         text: String,
     },
+    /// A text is no row of a type (22P02).
+    #[error("malformed record literal: \"{text}\"")]
+    InvalidRecord {
+        /// The text.
+        text: String,
+        /// What is wrong with it, as PostgreSQL says it.
+        detail: &'static str,
+    },
     /// An array has several dimensions, which no column holds (0A000).
     #[error("arrays of more than one dimension cannot be stored")]
     ArrayDimensions,

@@ -1,6 +1,6 @@
 //! Reads values from text in PostgreSQL's input syntax.
 
-use crate::array::{array_form, dimensions, elements};
+use crate::array::{MalformedRecord, array_form, dimensions, elements, record_fields, record_form};
 use crate::datum::Datum;
 use crate::error::ValueError;
 use crate::json::Json;
@@ -12,7 +12,9 @@ use crate::times::calendar::{
 use crate::times::datetime::{Day, Failure, Moment, read_moment, read_time};
 use crate::times::interval::Interval;
 use crate::times::zones::Zone;
+use crate::types::records::{RecordField, RecordType};
 use crate::types::{DataType, decimal_max};
+use std::cmp::Ordering;
 
 impl DataType {
     /// Reads a value of the type from text, in PostgreSQL's input syntax, and checks it.
@@ -62,6 +64,7 @@ impl DataType {
             // It is checked below.
             DataType::Json => Datum::Text(text.to_owned()),
             DataType::Array(element) => return Ok(Datum::Array(parse_array(**element, text)?)),
+            DataType::Record(of) => return Ok(Datum::Array(parse_record(*of, text)?)),
             DataType::Jsonb => return Ok(Datum::Jsonb(Json::parse(text)?.to_jsonb()?)),
             DataType::Char(_) | DataType::Varchar(_) => Datum::Text(text.to_owned()),
             DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(self.parse_bytes(text)?),
@@ -469,6 +472,28 @@ fn parse_array(element: DataType, text: &str) -> Result<Vec<u8>, ValueError> {
         .map(value)
         .collect::<Result<Vec<Datum>, ValueError>>()?;
     array_form(element, &values)
+}
+
+fn parse_record(of: RecordType, text: &str) -> Result<Vec<u8>, ValueError> {
+    let invalid = |detail: &'static str| ValueError::InvalidRecord {
+        text: text.to_owned(),
+        detail,
+    };
+    let texts = match of.fields() {
+        // `()` is one NULL otherwise.
+        [] if text.trim() == "()" => Vec::new(),
+        _ => record_fields(text).map_err(|MalformedRecord(detail)| invalid(detail))?,
+    };
+    match texts.len().cmp(&of.fields().len()) {
+        Ordering::Less => return Err(invalid("Too few columns.")),
+        Ordering::Greater => return Err(invalid("Too many columns.")),
+        Ordering::Equal => {}
+    }
+    let value = |(text, field): (Option<String>, &RecordField)| {
+        text.map_or(Ok(Datum::Null), |text| field.ty.parse_text(&text))
+    };
+    let values = texts.into_iter().zip(of.fields()).map(value);
+    record_form(of, &values.collect::<Result<Vec<Datum>, ValueError>>()?)
 }
 
 /// Reads pairs of hexadecimal digits; blanks may stand between the pairs.

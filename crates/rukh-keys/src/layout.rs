@@ -308,7 +308,11 @@ fn column_form(columns: &[KeyColumn], position: usize, before: Option<&Slot>) ->
     let last = position + 1 == columns.len();
     match column.ty {
         DataType::Boolean if !column.nullable => Form::Bit(next_bit(column, before)),
-        DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) | DataType::Array(_) => {
+        DataType::Numeric { .. }
+        | DataType::Varchar(_)
+        | DataType::Varbinary(_)
+        | DataType::Array(_)
+        | DataType::Record(_) => {
             if last && column.order == SortOrder::Asc {
                 Form::Raw
             } else {

@@ -52,7 +52,7 @@ mod types;
 
 pub use array::{
     array_form, array_of_dimensions, array_text, array_values, dimensions as array_dimensions,
-    elements as array_elements, is_array_form, record_text,
+    elements as array_elements, is_array_form, record_form, record_text, record_values,
 };
 pub use convert::{decimal_to_double, decimal_to_real, double_to_decimal, real_to_decimal};
 pub use counters::ScanCounters;
@@ -80,3 +80,4 @@ pub use times::interval::Interval;
 pub use times::zones::{ZONE_OFFSET_MAX, Zone};
 pub use types::DataType;
 pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, type_sql_name};
+pub use types::records::{RecordDefinition, RecordField, RecordType};

@@ -1,6 +1,6 @@
 //! Writes values as text, as PostgreSQL does.
 
-use crate::array::{array_text, array_values};
+use crate::array::{array_text, array_values, record_text, record_values};
 use crate::datum::Datum;
 use crate::json::Jsonb;
 use crate::numeric::{NUMERIC_NAN, NumericParts};
@@ -9,6 +9,7 @@ use crate::times::calendar::{
     split_timestamp,
 };
 use crate::types::DataType;
+use crate::types::records::RecordType;
 use std::fmt::{self, Write};
 
 impl DataType {
@@ -47,6 +48,7 @@ impl DataType {
             Datum::Interval(interval) => out.write_str(&interval.text()),
             Datum::Array(form) => match self {
                 DataType::Array(element) => out.write_str(&shown_array(**element, form)),
+                DataType::Record(of) => out.write_str(&shown_record(*of, form)),
                 _ => write_hex(form, out),
             },
             Datum::Jsonb(form) => write!(out, "{}", Jsonb::new(form)),
@@ -74,6 +76,22 @@ impl DataType {
             _ => 0,
         }
     }
+}
+
+/// Returns a row as text; bytes that are none as such.
+pub(crate) fn shown_record(of: RecordType, form: &[u8]) -> String {
+    let Some(values) = record_values(of, form) else {
+        let mut shown = String::new();
+        // Writing into a String does not fail.
+        let _ = write_hex(form, &mut shown);
+        return shown;
+    };
+    let texts = values
+        .iter()
+        .zip(of.fields())
+        .map(|(value, field)| (!value.is_null()).then(|| field.ty.format_text(value)));
+    let texts: Vec<Option<String>> = texts.collect();
+    record_text(texts.iter().map(Option::as_deref))
 }
 
 /// Returns an array as text; bytes that are none as such.

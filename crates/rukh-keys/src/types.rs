@@ -3,6 +3,7 @@
 //! Bringing values into the form of a type is in `check`, reading and writing them as text in `input` and `output`.
 
 pub(crate) mod enums;
+pub(crate) mod records;
 
 use crate::datum::Datum;
 use crate::error::ValueError;
@@ -12,6 +13,7 @@ use crate::times::calendar::{
     TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
 };
 use crate::types::enums::{EnumDefinition, EnumLabel, EnumType};
+use crate::types::records::{RecordDefinition, RecordType};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -89,6 +91,8 @@ pub enum DataType {
     Array(&'static DataType),
     /// `CREATE TYPE … AS ENUM`: labels in an order of their own, as the codes of [`EnumDefinition`].
     Enum(EnumType),
+    /// `CREATE TYPE … AS (…)`: rows of fields.
+    Record(RecordType),
     /// `UUID`.
     Uuid,
     /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
@@ -124,11 +128,12 @@ impl DataType {
         }
     }
 
-    /// Whether values may be in keys: all but INTERVAL, JSON, JSONB, and arrays of these.
+    /// Whether values may be in keys: all but INTERVAL, JSON, JSONB, arrays of these, and rows with them.
     pub fn is_of_keys(&self) -> bool {
         match self {
             DataType::Interval | DataType::Json | DataType::Jsonb => false,
             DataType::Array(element) => element.is_of_keys(),
+            DataType::Record(of) => of.fields().iter().all(|field| field.ty.is_of_keys()),
             _ => true,
         }
     }
@@ -146,6 +151,11 @@ impl DataType {
             .entry(self)
             .or_insert_with(|| Box::leak(Box::new(self)));
         DataType::Array(element)
+    }
+
+    /// Whether values are forms of others: arrays and rows, of which [`Datum::Array`] has the bytes.
+    pub fn is_composed(self) -> bool {
+        matches!(self, DataType::Array(_) | DataType::Record(_))
     }
 
     /// Returns the type of the elements of an array.
@@ -171,7 +181,11 @@ impl DataType {
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
             DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
-            DataType::Interval | DataType::Json | DataType::Jsonb | DataType::Array(_) => return None,
+            DataType::Interval
+            | DataType::Json
+            | DataType::Jsonb
+            | DataType::Array(_)
+            | DataType::Record(_) => return None,
         })
     }
 
@@ -316,6 +330,7 @@ impl DataType {
             DataType::Varchar(Some(limit)) => format!("character varying({limit})"),
             DataType::Varbinary(None) => "bytea".to_owned(),
             DataType::Enum(of) => of.sql_name(),
+            DataType::Record(of) => of.sql_name(),
             DataType::Array(element) => format!("{}[]", element.postgres_name()),
             other => other.to_string().to_lowercase(),
         }
@@ -396,6 +411,7 @@ impl fmt::Display for DataType {
             DataType::Json => f.write_str("JSON"),
             DataType::Jsonb => f.write_str("JSONB"),
             DataType::Enum(of) => f.write_str(&of.sql_name()),
+            DataType::Record(of) => f.write_str(&of.sql_name()),
             DataType::Uuid => f.write_str("UUID"),
             DataType::Char(length) => write!(f, "CHAR({length})"),
             DataType::Varchar(None) => f.write_str("VARCHAR"),
@@ -573,6 +589,7 @@ enum StoredType {
     Jsonb,
     Array(Box<StoredType>),
     Enum(EnumDefinition),
+    Record(RecordDefinition),
 }
 
 impl From<StoredType> for DataType {
@@ -594,6 +611,7 @@ impl From<StoredType> for DataType {
             StoredType::Interval => DataType::Interval,
             StoredType::Array(element) => DataType::from(*element).array(),
             StoredType::Enum(definition) => DataType::Enum(EnumType::of(definition)),
+            StoredType::Record(definition) => DataType::Record(RecordType::of(definition)),
             StoredType::Json => DataType::Json,
             StoredType::Jsonb => DataType::Jsonb,
             StoredType::Char(length) => DataType::Char(length),
@@ -626,6 +644,7 @@ impl From<DataType> for StoredType {
             DataType::Interval => StoredType::Interval,
             DataType::Array(element) => StoredType::Array(Box::new(StoredType::from(*element))),
             DataType::Enum(of) => StoredType::Enum(of.definition().clone()),
+            DataType::Record(of) => StoredType::Record(of.definition().clone()),
             DataType::Json => StoredType::Json,
             DataType::Jsonb => StoredType::Jsonb,
             DataType::Char(length) => StoredType::Char(length),

@@ -27,7 +27,9 @@ mod tree;
 
 pub use error::StatementError;
 pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make};
-pub use read::{data_type, found_enum, found_type, parse, parse_expression, parse_object_name, serializable};
+pub use read::{
+    data_type, found_data_type, found_type, parse, parse_expression, parse_object_name, serializable,
+};
 pub use sqlparser;
 pub use text::{
     Cut, HIDDEN, Literal, LiteralType, Period, RukhDialect, Split, Subscript, has_password, is_double,

@@ -144,6 +144,7 @@ impl<'a> World<'a> {
         let heap = world.table.create_heap_sql();
         world.on_postgres("DROP TABLE IF EXISTS t")?;
         world.on_postgres("DROP TYPE IF EXISTS mood")?;
+        world.on_postgres("DROP TYPE IF EXISTS spot")?;
         world.on_postgres("DROP DOMAIN IF EXISTS whole")?;
         for statement in CREATE_TYPES {
             world.on_postgres(statement)?;
@@ -480,7 +481,7 @@ fn ask(
     let (sql, constants) = query.with_parameters();
     // The labels of a database are its own: a client sends texts.
     let value = |constant: &Constant| match constant.ty.element().unwrap_or(constant.ty) {
-        DataType::Enum(_) => {
+        DataType::Enum(_) | DataType::Record(_) => {
             let text = match constant.datum() {
                 Datum::Null => Datum::Null,
                 datum => Datum::Text(constant.ty.format_text(&datum)),

@@ -383,7 +383,7 @@ fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], Value
         Datum::Null => Ok(&[]),
         Datum::Text(text) if ty.is_text() || *ty == DataType::Json => Ok(text.as_bytes()),
         Datum::Jsonb(form) if *ty == DataType::Jsonb => Ok(form),
-        Datum::Array(form) if ty.element().is_some() => Ok(form),
+        Datum::Array(form) if ty.is_composed() => Ok(form),
         Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
         Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::is_form(form) {
             true => Ok(form),
@@ -445,7 +445,7 @@ fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<Datu
     }
     match ty {
         DataType::Jsonb => return Ok(DatumRef::Jsonb(Cow::Borrowed(bytes))),
-        DataType::Array(_) => return Ok(DatumRef::Array(Cow::Borrowed(bytes))),
+        ty if ty.is_composed() => return Ok(DatumRef::Array(Cow::Borrowed(bytes))),
         _ => {}
     }
     if !ty.is_text() && *ty != DataType::Json {

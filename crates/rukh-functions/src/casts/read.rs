@@ -21,6 +21,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
@@ -31,7 +32,8 @@ use rukh_keys::{DataType, Datum, array_elements};
 use crate::batch::array_of;
 use crate::casts::texts::is_text;
 use crate::forms::intervals::{INTERVAL, arrow_of};
-use crate::types::{arrow_type, data_type_of_arrow};
+use crate::scalars::assigned_datums;
+use crate::types::{TYPE_KEY, arrow_type, data_type_of_arrow, declared_text};
 
 /// What a text is read as.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +117,62 @@ pub fn read_text(expr: &Expr, to: &ArrowType, schema: &DFSchema) -> Option<Expr>
         signature,
     };
     Some(ScalarUDF::from(read).call(vec![expr.clone()]))
+}
+
+/// Returns a cast to a composite type, or to arrays of one: of a text, which is read, or of a row, whose fields are cast in their order.
+pub fn as_record(expr: &Expr, to: DataType) -> Expr {
+    let signature = Signature::any(1, Volatility::Immutable);
+    let name = format!("as_{}", to.postgres_name());
+    ScalarUDF::from(AsRecord { name, to, signature }).call(vec![expr.clone()])
+}
+
+/// Returns the type that a function of [`as_record`] casts to.
+pub fn record_cast(function: &ScalarUDF) -> Option<DataType> {
+    function.inner().downcast_ref::<AsRecord>().map(|cast| cast.to)
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsRecord {
+    name: String,
+    to: DataType,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for AsRecord {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[ArrowType]) -> DataFusionResult<ArrowType> {
+        Ok(arrow_type(&self.to))
+    }
+
+    fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
+        let metadata = [(TYPE_KEY.to_string(), declared_text(&self.to))];
+        let field = Field::new(self.name(), arrow_type(&self.to), true);
+        Ok(Arc::new(field.with_metadata(metadata.into())))
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let of_arrays = |arrays: &[ArrayRef]| {
+            if let (ArrowType::List(of), Some(element)) = (arrays[0].data_type(), self.to.element())
+                && is_text(of.data_type())
+            {
+                return elements_of(arrays[0].as_list(), &element);
+            }
+            let datums = assigned_datums(&arrays[0], &self.to, self.name()).map_err(external)?;
+            array_of(&self.to, &datums).map_err(external)
+        };
+        make_scalar_function(of_arrays, Vec::new())(&arguments.args)
+    }
 }
 
 /// Returns the type that a function casts a text to if it is one of these casts.

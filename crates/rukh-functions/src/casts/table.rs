@@ -146,6 +146,7 @@ impl Kind {
             DataType::Interval => Kind::Interval,
             DataType::Array(element) => Kind::of(*element).array(),
             DataType::Enum(of) => Kind::Enum(of),
+            DataType::Record(_) => Kind::Record,
             DataType::Json => Kind::Json,
             DataType::Jsonb => Kind::Jsonb,
             DataType::Uuid => Kind::Uuid,

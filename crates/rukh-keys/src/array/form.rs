@@ -6,6 +6,8 @@
 //! | element  | those of a nullable key column of its type that other columns follow                      |
 //! | the end  | `00`                                                                                     |
 //!
+//! A row is its fields, each as an element of its type, and no end.
+//!
 //! Elements of types that are not in keys have a form of their own: JSON its text, JSONB its form, INTERVAL its length (16 bytes),
 //! months and days (4 each), all with their sign flipped.
 
@@ -15,6 +17,7 @@ use crate::encode::encode_slot;
 use crate::error::ValueError;
 use crate::layout::{Form, Slot};
 use crate::types::DataType;
+use crate::types::records::RecordType;
 
 /// Behind the last element; it sorts before the tag of one.
 const END: u8 = 0x00;
@@ -67,6 +70,30 @@ pub fn array_values(element: DataType, form: &[u8]) -> Option<Vec<Datum>> {
         values.push(datum.into_owned());
     }
     (*end == END).then_some(values)
+}
+
+/// Returns the form of a row of values, one for each field.
+///
+/// # Errors
+/// A value is none of its field's type in the form that [`DataType::check`] gives.
+pub fn record_form(of: RecordType, values: &[Datum]) -> Result<Vec<u8>, ValueError> {
+    let mut form = Vec::new();
+    for (value, field) in values.iter().zip(of.fields()) {
+        encode_slot(&slot(field.ty), &value.as_ref(), &mut form)?;
+    }
+    Ok(form)
+}
+
+/// Returns the values of a row in its form; `None` if the bytes are no form of such a row.
+pub fn record_values(of: RecordType, form: &[u8]) -> Option<Vec<Datum>> {
+    let mut cursor = Cursor::new(form);
+    let mut values = Vec::new();
+    for field in of.fields() {
+        let mut datum = DatumRef::Null;
+        cursor.column(&slot(field.ty), 0, &mut datum).ok()?;
+        values.push(datum.into_owned());
+    }
+    cursor.is_at_end().then_some(values)
 }
 
 /// Whether bytes are the form of an array of such elements.

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rukh_keys::{
     DATE_INFINITY, DATE_MAX, DATE_MIN, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Datum, EnumDefinition,
-    EnumType, Interval, KeyColumn, KeyLayout, LabelPlace, NUMERIC_NAN, NumericParts, Salt, SortOrder,
-    TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_MINUS_INFINITY,
+    EnumType, Interval, KeyColumn, KeyLayout, LabelPlace, NUMERIC_NAN, NumericParts, RecordDefinition,
+    RecordField, RecordType, Salt, SortOrder, TIMESTAMP_INFINITY, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    TIMESTAMP_MINUS_INFINITY,
 };
 
 /// Runs `cases` cases, or more or fewer in proportion to `PROPTEST_CASES` (256 by default).
@@ -45,6 +46,8 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::Varchar(None).array(),
         mood(),
         mood().array(),
+        spot(),
+        spot().array(),
     ]);
     prop_oneof![
         8 => plain,
@@ -65,6 +68,24 @@ pub fn mood() -> DataType {
     let mood = EnumDefinition::new(1, "public", "mood", &labels);
     let mood = mood.with_label("it's fine", LabelPlace::After("sad"));
     DataType::Enum(EnumType::of(mood.expect("there is room")))
+}
+
+/// A composite type with a text between numbers.
+pub fn spot() -> DataType {
+    let field = |name: &str, ty| RecordField {
+        name: name.to_string(),
+        ty,
+    };
+    DataType::Record(RecordType::of(RecordDefinition {
+        id: 2,
+        schema: "public".to_string(),
+        name: "spot".to_string(),
+        fields: vec![
+            field("n", DataType::Integer),
+            field("t", DataType::Varchar(None)),
+            field("d", DataType::NUMERIC),
+        ],
+    }))
 }
 
 /// Any value of a type but NULL, often at the edges of the type.
@@ -132,6 +153,19 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
                 Datum::Array(form.expect("they are values"))
             })
             .boxed(),
+        DataType::Record(of) => {
+            let values: Vec<_> = of
+                .fields()
+                .iter()
+                .map(|field| prop_oneof![Just(Datum::Null), any_value(field.ty)])
+                .collect();
+            values
+                .prop_map(move |values| {
+                    let form = rukh_keys::record_form(of, &values);
+                    Datum::Array(form.expect("they are values"))
+                })
+                .boxed()
+        }
         DataType::Interval => (
             any::<i32>(),
             any::<i32>(),

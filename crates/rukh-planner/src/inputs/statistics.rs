@@ -191,6 +191,7 @@ fn zero(ty: DataType) -> Datum {
         DataType::Json => Datum::Text("null".to_string()),
         DataType::Jsonb => Datum::Jsonb(vec![0]),
         DataType::Array(_) => Datum::Array(vec![0]),
+        DataType::Record(_) => Datum::Null,
         DataType::Char(_) | DataType::Varchar(_) => Datum::Text(String::new()),
         DataType::Binary(length) => Datum::Bytes(vec![0; length as usize]),
         DataType::Varbinary(_) => Datum::Bytes(Vec::new()),

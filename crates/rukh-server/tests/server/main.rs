@@ -13,6 +13,7 @@ mod monitors;
 mod protocol;
 mod psql;
 mod raw;
+mod role_members;
 mod schema_rights;
 mod set_role;
 mod silent;

@@ -320,7 +320,7 @@ fn statements_about_roles_have_postgres_errors() {
             "0A000",
             "rights on columns are not supported",
         ),
-        ("GRANT u TO u", "0A000", "memberships of roles are not supported"),
+        ("GRANT u TO u", "0LP01", "role \"u\" is a member of role \"u\""),
         (
             "CREATE USER w CREATEDB",
             "0A000",

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
-use rukh_functions::types::{WIRE_KEY, data_type_of, wire_oid};
+use rukh_functions::types::{WIRE_KEY, data_type_of, unnamed_record, wire_oid};
 use rukh_keys::DataType;
 use rukh_syntax::shown_name;
 
@@ -39,7 +39,7 @@ impl Columns {
             // Arrays come as texts.
             let ty = match data_type_of(field) {
                 DataType::Array(_) => DataType::Varchar(None),
-                ty => ty,
+                ty => unnamed_record(field).unwrap_or(ty),
             };
             ColumnInfo {
                 name: field.name().clone(),

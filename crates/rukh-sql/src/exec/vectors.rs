@@ -106,7 +106,7 @@ fn intervals(values: &[i128], nulls: Option<&NullBuffer>) -> Result<ArrayRef, Sq
     Ok(Arc::new(values))
 }
 
-/// Arrays are taken apart one by one.
+/// Arrays and rows are taken apart one by one.
 fn arrays(ty: &DataType, strings: &Strings, nulls: Option<&NullBuffer>) -> Result<ArrayRef, SqlError> {
     let rows = 0..strings.offsets.len().saturating_sub(1);
     let datums = rows.map(|row| match nulls.is_some_and(|nulls| nulls.is_null(row)) {
@@ -135,7 +135,7 @@ fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Res
     match ty {
         DataType::Uuid => return uuids(&strings, nulls.as_ref()),
         DataType::Json | DataType::Jsonb => return documents(ty, strings, nulls),
-        DataType::Array(_) => return arrays(ty, &strings, nulls.as_ref()),
+        ty if ty.is_composed() => return arrays(ty, &strings, nulls.as_ref()),
         DataType::Numeric { scale, .. } => return numerics(ty, *scale as i8, &strings, nulls.as_ref()),
         _ => {}
     }

@@ -447,7 +447,7 @@ fn radix(ty: &DataType) -> Option<i64> {
 pub(crate) fn type_name(ty: &DataType) -> String {
     let name = match ty {
         DataType::Array(_) => "ARRAY".to_string(),
-        DataType::Enum(_) => "USER-DEFINED".to_string(),
+        DataType::Enum(_) | DataType::Record(_) => "USER-DEFINED".to_string(),
         DataType::Varchar(_) => "character varying".to_string(),
         DataType::Timestamp { .. } => "timestamp without time zone".to_string(),
         DataType::TimestampTz { .. } => "timestamp with time zone".to_string(),
@@ -464,6 +464,7 @@ pub(crate) fn type_name(ty: &DataType) -> String {
 pub(crate) fn type_schema(ty: &DataType) -> &'static str {
     match ty {
         DataType::Enum(of) | DataType::Array(DataType::Enum(of)) => &of.definition().schema,
+        DataType::Record(of) | DataType::Array(DataType::Record(of)) => &of.definition().schema,
         _ => "pg_catalog",
     }
 }

@@ -782,7 +782,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Kept(_) => "DISCARD ALL",
         Statement::AlterSequence(_) => "ALTER SEQUENCE",
         Statement::Type(statement) => match statement.as_ref() {
-            TypeStatement::CreateEnum { .. } => "CREATE TYPE",
+            TypeStatement::CreateEnum { .. } | TypeStatement::CreateRecord { .. } => "CREATE TYPE",
             TypeStatement::CreateDomain(_) => "CREATE DOMAIN",
             TypeStatement::AlterDomain { .. } => "ALTER DOMAIN",
             TypeStatement::Drop { domains: true, .. } => "DROP DOMAIN",

@@ -39,6 +39,6 @@ mod transaction;
 mod utility;
 mod writes;
 
-pub use definitions::data_type::{data_type, found_enum, found_type};
+pub use definitions::data_type::{data_type, found_data_type, found_type};
 pub use parse::{parse, parse_expression, parse_object_name};
 pub use transaction::serializable;

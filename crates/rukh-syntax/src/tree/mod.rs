@@ -28,8 +28,8 @@ pub use rows::{
     UpdateStatement,
 };
 pub use statement::{
-    AddedPlace, Discarded, DomainAction, DomainDefinition, ExplainFormat, FetchedRows, KeptStatement,
-    LockStatement, SchemaStatement, ShowStatement, Statement, TypeStatement, VacuumStatement,
+    AddedPlace, AttributeAction, Discarded, DomainAction, DomainDefinition, ExplainFormat, FetchedRows,
+    KeptStatement, LockStatement, SchemaStatement, ShowStatement, Statement, TypeStatement, VacuumStatement,
     WritesStatement,
 };
 pub use tables::{

@@ -40,6 +40,17 @@ pub enum RoleStatement {
         /// The roles; `None` for PUBLIC.
         roles: Vec<Option<Name>>,
     },
+    /// GRANT and REVOKE of roles.
+    Member {
+        /// Whether roles become members; else they are none any more.
+        gives: bool,
+        /// The roles that have members.
+        roles: Vec<Name>,
+        /// The members.
+        members: Vec<Name>,
+        /// WITH ADMIN OPTION, or ADMIN OPTION FOR.
+        admin: bool,
+    },
     /// ALTER … OWNER TO.
     Owner {
         /// What the object is.
@@ -75,6 +86,10 @@ pub struct RoleOptions {
     pub superuser: Option<bool>,
     /// Whether clients may connect as it.
     pub login: Option<bool>,
+    /// Whether it has the rights of the roles that it is a member of.
+    pub inherit: Option<bool>,
+    /// Roles that it is a member of from the beginning.
+    pub in_roles: Vec<Name>,
     /// The password; within, `None` for none.
     pub password: Option<Option<Secret>>,
     /// Until when the password holds, as text, with its place.

@@ -317,6 +317,39 @@ pub enum FetchedRows {
     Absolute(i64),
 }
 
+/// What becomes of a field of a composite type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttributeAction {
+    /// ADD ATTRIBUTE.
+    Add {
+        /// The field.
+        name: Name,
+        /// Its type.
+        ty: TypeName,
+    },
+    /// DROP ATTRIBUTE.
+    Drop {
+        /// The field.
+        name: Name,
+        /// Whether a missing field is only worth a notice.
+        if_exists: bool,
+    },
+    /// ALTER ATTRIBUTE … TYPE.
+    Type {
+        /// The field.
+        name: Name,
+        /// What its type is from now on.
+        ty: TypeName,
+    },
+    /// RENAME ATTRIBUTE.
+    Rename {
+        /// The field.
+        name: Name,
+        /// What it is called from now on.
+        new: Name,
+    },
+}
+
 /// A statement about types; what all objects have, a name, a schema and an owner, is changed as theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeStatement {
@@ -326,6 +359,20 @@ pub enum TypeStatement {
         name: ObjectName,
         /// Its labels in their order.
         labels: Vec<Name>,
+    },
+    /// CREATE TYPE … AS (…).
+    CreateRecord {
+        /// The type.
+        name: ObjectName,
+        /// Its fields in their order.
+        fields: Vec<(Name, TypeName)>,
+    },
+    /// ALTER TYPE … of a composite type's fields.
+    AlterRecord {
+        /// The type.
+        name: ObjectName,
+        /// What becomes of its fields, one after the other.
+        actions: Vec<AttributeAction>,
     },
     /// ALTER TYPE … ADD VALUE.
     AddValue {

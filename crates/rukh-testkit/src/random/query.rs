@@ -255,7 +255,12 @@ fn extreme(function: &str, column: &RandomColumn) -> String {
 fn has_order(column: &RandomColumn) -> bool {
     !matches!(
         column.ty,
-        DataType::Boolean | DataType::Uuid | DataType::Binary(_) | DataType::Varbinary(_) | DataType::Jsonb
+        DataType::Boolean
+            | DataType::Uuid
+            | DataType::Binary(_)
+            | DataType::Varbinary(_)
+            | DataType::Jsonb
+            | DataType::Record(_)
     )
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
-use rukh_keys::{DataType, EnumDefinition, EnumType};
+use rukh_keys::{DataType, EnumDefinition, EnumType, RecordDefinition, RecordField, RecordType};
 
 use super::condition::{Condition, simple_condition};
 
@@ -227,8 +227,23 @@ fn mood() -> DataType {
     DataType::Enum(EnumType::of(EnumDefinition::new(0, "public", "mood", &labels)))
 }
 
-/// The statements that make the types of [`RandomTable`]s: an enum, which gets a label between others later, and a domain of INTEGER.
-pub const CREATE_TYPES: [&str; 3] = [
+/// A composite type.
+fn spot() -> DataType {
+    let field = |name: &str, ty| RecordField {
+        name: name.to_string(),
+        ty,
+    };
+    DataType::Record(RecordType::of(RecordDefinition {
+        id: 0,
+        schema: "public".to_string(),
+        name: "spot".to_string(),
+        fields: vec![field("n", DataType::Integer), field("t", DataType::Varchar(None))],
+    }))
+}
+
+/// The statements that make the types of [`RandomTable`]s: an enum, which gets a label between others later, a composite type, and a domain of INTEGER.
+pub const CREATE_TYPES: [&str; 4] = [
+    "CREATE TYPE spot AS (n INTEGER, t TEXT)",
     "CREATE TYPE mood AS ENUM ('sad', 'it''s fine', 'happy', 'Happy', '')",
     "ALTER TYPE mood ADD VALUE 'ok' BEFORE 'it''s fine'",
     "CREATE DOMAIN whole AS INTEGER CHECK (VALUE IS NULL OR abs(VALUE::bigint) >= 0)",
@@ -245,6 +260,7 @@ fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
             DataType::Integer.array(),
             DataType::Varchar(None).array(),
             mood().array(),
+            spot(),
         ];
         return *arrays.choose(random).expect("there are types");
     }

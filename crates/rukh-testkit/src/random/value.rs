@@ -99,6 +99,8 @@ fn literal(ty: &DataType, text: &str) -> String {
         _ if ty.is_integer() => text.to_owned(),
         DataType::Boolean | DataType::Double => text.to_owned(),
         _ if ty.is_decimal() => text.to_owned(),
+        // Beside a column it would be of no type to PostgreSQL.
+        DataType::Record(_) => format!("CAST('{}' AS {ty})", text.replace('\'', "''")),
         _ => format!("'{}'", text.replace('\'', "''")),
     }
 }
@@ -240,6 +242,24 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
             "{Happy}",
             "{happy}",
             "{NULL}",
+        ],
+        DataType::Array(DataType::Record(_)) => vec![
+            "{}",
+            "{\"(1,a)\"}",
+            "{\"(1,)\"}",
+            "{\"(1,a)\",NULL}",
+            "{\"(,)\"}",
+            "{NULL}",
+        ],
+        DataType::Record(_) => vec![
+            "(,)",
+            "(1,)",
+            "(1,a)",
+            "(1,\"\")",
+            "(1,\"b \"\",c\")",
+            "(-1,A)",
+            "(2,a)",
+            "(,a)",
         ],
         DataType::Array(_) => vec!["{}", "{\"\"}", "{a}", "{a,b}", "{\"a b\",NULL}", "{ab}", "{NULL}"],
         DataType::Json => vec!["null", "1", "\"a\"", "[1,  2]", "{\"b\":1, \"a\" : {}}"],

@@ -185,7 +185,7 @@ pub(crate) fn class_of(ty: &DataType) -> Class {
     match ty {
         DataType::Decimal { .. } if ty.key_width() == Some(16) => Class::Wide,
         DataType::Interval => Class::Wide,
-        DataType::Json | DataType::Jsonb | DataType::Array(_) => Class::Bytes,
+        DataType::Json | DataType::Jsonb | DataType::Array(_) | DataType::Record(_) => Class::Bytes,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
         DataType::Binary(_) | DataType::Varbinary(_) | DataType::Numeric { .. } => Class::Bytes,
         _ => Class::Int,
@@ -255,7 +255,7 @@ pub(crate) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d
     match datum {
         DatumRef::Text(text) if ty.is_text() || *ty == DataType::Json => Some(text.as_bytes()),
         DatumRef::Jsonb(form) if *ty == DataType::Jsonb => Some(form),
-        DatumRef::Array(form) if ty.element().is_some() => Some(form),
+        DatumRef::Array(form) if ty.is_composed() => Some(form),
         DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
         DatumRef::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => Some(form),
         DatumRef::Uuid(uuid) if *ty == DataType::Uuid => Some(uuid),
@@ -293,7 +293,7 @@ pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef
             false => return Err(BlockError::Invalid("a NUMERIC of another form")),
         },
         DataType::Jsonb => DatumRef::Jsonb(Cow::Borrowed(bytes)),
-        DataType::Array(_) => DatumRef::Array(Cow::Borrowed(bytes)),
+        ty if ty.is_composed() => DatumRef::Array(Cow::Borrowed(bytes)),
         ty if ty.is_text() || *ty == DataType::Json => {
             let text =
                 std::str::from_utf8(bytes).map_err(|_| BlockError::Invalid("text that is not UTF-8"))?;

@@ -4,8 +4,8 @@
 
 use bytes::BufMut;
 use rukh_keys::{
-    DATE_INFINITY, DATE_MINUS_INFINITY, DataType, Datum, Interval, Jsonb, NumericParts, array_form,
-    array_values, is_infinite_timestamp,
+    DATE_INFINITY, DATE_MINUS_INFINITY, DataType, Datum, Interval, Jsonb, NumericParts, RecordType,
+    array_form, array_values, is_infinite_timestamp, record_form, record_values,
 };
 
 use crate::types::oid_of;
@@ -63,7 +63,10 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
             out.put_i32(interval.days);
             out.put_i32(interval.months);
         }
-        Datum::Array(form) => write_array(form, ty, out),
+        Datum::Array(form) => match ty {
+            DataType::Record(of) => write_record(form, *of, out),
+            _ => write_array(form, ty, out),
+        },
         // The text behind the version of the form, which is 1.
         Datum::Jsonb(form) => {
             out.put_u8(1);
@@ -119,6 +122,7 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
         }
         DataType::Binary(_) | DataType::Varbinary(_) => Datum::Bytes(bytes.to_vec()),
         DataType::Array(element) => read_array(bytes, **element)?,
+        DataType::Record(of) => read_record(bytes, *of)?,
         DataType::Enum(_) => ty.parse_text(std::str::from_utf8(bytes).ok()?).ok()?,
         DataType::Json => Datum::Text(std::str::from_utf8(bytes).ok()?.to_owned()),
         DataType::Jsonb => {
@@ -143,16 +147,65 @@ fn write_array(form: &[u8], ty: &DataType, out: &mut impl BufMut) {
         out.put_i32(1);
     }
     for value in values {
-        let mut bytes = Vec::new();
-        write(&value, &element, &mut bytes);
-        match value.is_null() {
-            true => out.put_i32(-1),
-            false => {
-                out.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
-                out.put_slice(&bytes);
-            }
+        write_field(&value, &element, out);
+    }
+}
+
+/// Appends a row: how many fields it has, and of each the number of its type, its length, or -1 for NULL, and its bytes.
+fn write_record(form: &[u8], of: RecordType, out: &mut impl BufMut) {
+    // What is no row was refused when it was read.
+    let values = record_values(of, form).unwrap_or_default();
+    out.put_i32(i32::try_from(values.len()).unwrap_or(i32::MAX));
+    for (value, field) in values.iter().zip(of.fields()) {
+        out.put_u32(oid_of(&field.ty));
+        write_field(value, &field.ty, out);
+    }
+}
+
+/// Appends the length of a value, or -1 for NULL, and its bytes.
+fn write_field(value: &Datum, ty: &DataType, out: &mut impl BufMut) {
+    let mut bytes = Vec::new();
+    write(value, ty, &mut bytes);
+    match value.is_null() {
+        true => out.put_i32(-1),
+        false => {
+            out.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+            out.put_slice(&bytes);
         }
     }
+}
+
+/// Reads a row, whose fields have the types of `of`.
+fn read_record(bytes: &[u8], of: RecordType) -> Option<Datum> {
+    let (head, mut rest) = bytes.split_first_chunk::<4>()?;
+    if usize::try_from(i32::from_be_bytes(*head)).ok()? != of.fields().len() {
+        return None;
+    }
+    let mut values = Vec::new();
+    for field in of.fields() {
+        let (_oid, tail) = rest.split_first_chunk::<4>()?;
+        let (value, tail) = read_field(tail, field.ty)?;
+        values.push(value);
+        rest = tail;
+    }
+    let form = record_form(of, &values).ok()?;
+    rest.is_empty().then_some(Datum::Array(form))
+}
+
+/// Reads the length of a value and the value; returns what follows, too.
+fn read_field(bytes: &[u8], ty: DataType) -> Option<(Datum, &[u8])> {
+    let (head, tail) = bytes.split_first_chunk::<4>()?;
+    let length = i32::from_be_bytes(*head);
+    if length == -1 {
+        return Some((Datum::Null, tail));
+    }
+    let (value, tail) = tail.split_at_checked(usize::try_from(length).ok()?)?;
+    let datum = match ty {
+        text if text.is_text() => Datum::Text(std::str::from_utf8(value).ok()?.to_owned()),
+        number if number.is_decimal() => ty.parse_text(&read_decimal(value)?).ok()?,
+        _ => ty.check(read(value, &ty)?).ok()?,
+    };
+    Some((datum, tail))
 }
 
 /// Reads an array of one dimension at most.
@@ -174,20 +227,9 @@ fn read_array(bytes: &[u8], element: DataType) -> Option<Datum> {
     };
     let mut values = Vec::new();
     for _ in 0..count {
-        let (head, tail) = rest.split_first_chunk::<4>()?;
-        let length = i32::from_be_bytes(*head);
-        if length == -1 {
-            rest = tail;
-            values.push(Datum::Null);
-            continue;
-        }
-        let (value, tail) = tail.split_at_checked(usize::try_from(length).ok()?)?;
+        let (value, tail) = read_field(rest, element)?;
         rest = tail;
-        values.push(match element {
-            text if text.is_text() => Datum::Text(std::str::from_utf8(value).ok()?.to_owned()),
-            number if number.is_decimal() => element.parse_text(&read_decimal(value)?).ok()?,
-            _ => element.check(read(value, &element)?).ok()?,
-        });
+        values.push(value);
     }
     let form = array_form(element, &values).ok()?;
     rest.is_empty().then_some(Datum::Array(form))

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 use rukh_keys::DataType;
 
 use crate::functions::common::undefined::undefined_function;
-use crate::types::{TYPE_KEY, arrow_type};
+use crate::types::{TYPE_KEY, arrow_type, declared_text};
 
 /// The name of the function.
 pub const DECLARED: &str = "declared";
@@ -82,7 +82,7 @@ impl ScalarUDFImpl for Declared {
         let metadata = match ty {
             // What nothing is said of is a text.
             DataType::Varchar(None) => [].into(),
-            ty => [(TYPE_KEY.to_string(), ty.to_string())].into(),
+            ty => [(TYPE_KEY.to_string(), declared_text(&ty))].into(),
         };
         Ok(Arc::new(field.with_metadata(metadata)))
     }

@@ -8,9 +8,10 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
+use rukh_keys::DataType;
 
 use crate::functions::common::undefined::undefined_function;
-use crate::types::{are_uuids, postgres_name_of};
+use crate::types::{are_uuids, data_type_of, postgres_name_of};
 
 /// Returns `pg_typeof(x)`: the name of a type, as text.
 pub fn pg_typeof() -> Arc<ScalarUDF> {
@@ -40,7 +41,11 @@ impl ScalarUDFImpl for TypeOf {
         let [field] = arguments.arg_fields.as_slice() else {
             return Err(undefined_function(self.name(), &[]));
         };
+        let declared = data_type_of(field);
         let name = match field.data_type() {
+            _ if matches!(declared.element().unwrap_or(declared), DataType::Record(_)) => {
+                declared.postgres_name()
+            }
             ArrowType::Null => "unknown".to_string(),
             ArrowType::List(_) if are_uuids(field) => "uuid[]".to_string(),
             ArrowType::List(of) | ArrowType::LargeList(of) => {

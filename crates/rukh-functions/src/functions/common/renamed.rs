@@ -11,7 +11,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_keys::DataType;
 
 use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
-use crate::types::{TYPE_KEY, arrow_type, data_type_of};
+use crate::types::{TYPE_KEY, arrow_type, data_type_of, declared_text};
 use crate::usual::as_usual;
 
 /// Returns a function under another name.
@@ -59,7 +59,7 @@ impl ScalarUDFImpl for Renamed {
         let field = self.usual.return_field_from_args(arguments)?;
         Ok(match ty {
             Some(ty) if *field.data_type() == arrow_type(&ty) => {
-                let metadata = [(TYPE_KEY.to_string(), ty.to_string())];
+                let metadata = [(TYPE_KEY.to_string(), declared_text(&ty))];
                 Arc::new(field.as_ref().clone().with_metadata(metadata.into()))
             }
             _ => field,

@@ -82,40 +82,6 @@ fn orders(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<Int32Array> {
         .collect())
 }
 
-#[cfg(test)]
-mod tests {
-    use datafusion::arrow::array::ListArray;
-    use datafusion::arrow::datatypes::Int32Type;
-
-    use super::*;
-
-    #[test]
-    fn null_elements_are_behind_all_others() {
-        let arrays = |lists: [Option<Vec<Option<i32>>>; 5]| -> ArrayRef {
-            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))
-        };
-        let left = arrays([
-            Some(vec![Some(1), Some(2)]),
-            Some(vec![None]),
-            Some(vec![]),
-            None,
-            Some(vec![Some(1), None]),
-        ]);
-        let right = arrays([
-            Some(vec![Some(1), None]),
-            Some(vec![Some(9)]),
-            Some(vec![None]),
-            Some(vec![]),
-            Some(vec![Some(1), None]),
-        ]);
-        let orders = orders(&left, &right).expect("both are arrays of integers");
-        assert_eq!(
-            orders,
-            Int32Array::from(vec![Some(-1), Some(1), Some(-1), None, Some(0)])
-        );
-    }
-}
-
 /// Returns the comparison of a value of one array with one of the other, NULL behind all. Fields of rows are compared by their places.
 fn comparator(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<DynComparator> {
     let options = SortOptions {
@@ -174,4 +140,38 @@ fn without_sign_of_zero(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
         ),
         _ => values.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::ListArray;
+    use datafusion::arrow::datatypes::Int32Type;
+
+    use super::*;
+
+    #[test]
+    fn null_elements_are_behind_all_others() {
+        let arrays = |lists: [Option<Vec<Option<i32>>>; 5]| -> ArrayRef {
+            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))
+        };
+        let left = arrays([
+            Some(vec![Some(1), Some(2)]),
+            Some(vec![None]),
+            Some(vec![]),
+            None,
+            Some(vec![Some(1), None]),
+        ]);
+        let right = arrays([
+            Some(vec![Some(1), None]),
+            Some(vec![Some(9)]),
+            Some(vec![None]),
+            Some(vec![]),
+            Some(vec![Some(1), None]),
+        ]);
+        let orders = orders(&left, &right).expect("both are arrays of integers");
+        assert_eq!(
+            orders,
+            Int32Array::from(vec![Some(-1), Some(1), Some(-1), None, Some(0)])
+        );
+    }
 }

@@ -17,29 +17,30 @@
 //! Deliberately not here: a FROM that reads the query around it (LATERAL subqueries within subqueries), which stays as it was
 //! written, and merged columns that a subquery of the same SELECT names without their table.
 
+mod row_values;
+
 use std::ops::ControlFlow;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as PlannedStatement;
-use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
 use rukh_syntax::sqlparser::ast::{
-    self, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join,
-    JoinConstraint, JoinOperator, ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value, Visitor, VisitorMut, With,
+    self, BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, OrderBy, OrderByKind,
+    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Value,
+    Visitor, VisitorMut, With,
 };
 
+pub(crate) use self::row_values::spell_out_list;
+use self::row_values::{RowsOut, is_record_star, name_rows, spell_out_record_stars};
 use crate::bind::names::output_names::name_of;
 use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
-use crate::bind::spelling::rows::{self, RECORD};
-use crate::bind::spelling::spelled;
+use crate::bind::spelling::rows;
 use rukh_error::SqlError;
-use rukh_functions::functions::json::make::ROW;
 use rukh_syntax::make::call;
 use rukh_syntax::make::select_from;
-use rukh_syntax::{Walk, WalkMut, folded, record_star};
+use rukh_syntax::{Walk, WalkMut, folded};
 
 /// Spells out the joins and rows of all SELECTs of a query.
 pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<(), SqlError> {
@@ -96,7 +97,7 @@ fn is_concerned(select: &Select, order: Option<&OrderBy>, is_nested: bool) -> bo
         .from
         .iter()
         .any(|item| merges(item) || factors(item).any(|factor| nested(factor, &merges)));
-    if select.projection.iter().any(is_record_star) {
+    if select.projection.iter().any(is_record_star) || select.from.iter().any(has_unnest) {
         return true;
     }
     let names_rows = || select.projection.walk(&mut Rows).is_break() || whole_rows::are_named(select, order);
@@ -107,20 +108,19 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// Whether an item is `(row).*`.
-fn is_record_star(item: &SelectItem) -> bool {
-    record_of_star(item).is_some()
+/// Whether rows of a FROM are elements of one array: those that are rows give their fields.
+fn is_unnest(factor: &TableFactor) -> bool {
+    matches!(factor, TableFactor::UNNEST { array_exprs, with_ordinality: false, .. } if array_exprs.len() == 1)
 }
 
-/// Returns the row of `(row).*`, which the parser reads as a field of a name of its own.
-fn record_of_star(item: &SelectItem) -> Option<&Expr> {
-    match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-            let (record, name) = rows::field(expr)?;
-            (name == record_star()).then_some(record)
-        }
-        _ => None,
-    }
+fn has_unnest(item: &TableWithJoins) -> bool {
+    factors(item).any(|factor| match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            alias: None,
+        } => has_unnest(inner),
+        factor => is_unnest(factor),
+    })
 }
 
 /// Returns the name of a column that no alias names.
@@ -249,16 +249,18 @@ struct Column {
     /// Its name in the row as a value: for a table, its own one, whatever an alias calls it.
     own_name: String,
     expr: Expr,
-    /// Whether it is one of both sides of a join.
+    /// Whether it is written otherwise than by its name: one of both sides of a join, a field of rows.
     merged: bool,
+    /// The relation whose name may stand before that of a field.
+    relation: Option<String>,
 }
 
 /// Asks for the columns of FROM, relation by relation; `None` where they are unknown.
 async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation>> {
     let Found { mut from, with } = found;
-    let mut count = 0;
+    let mut unnested = Vec::new();
     for item in &mut from {
-        without_conditions(item, &mut count);
+        without_conditions(item, &mut unnested);
     }
     let with = merged_with(with).map(|with| only_named(with, &from));
     let with = with.filter(|with| !with.cte_tables.is_empty());
@@ -294,13 +296,39 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
                 _ => Expr::CompoundIdentifier(parts),
             },
             merged: false,
+            relation: None,
         };
         match relations.last_mut() {
             Some((last, columns)) if *last == qualifier => columns.push(column),
             _ => relations.push((qualifier, vec![column])),
         }
     }
-    (relations.len() == count).then_some(relations)
+    let is_whole = relations.len() == unnested.len();
+    for (relation, is_unnest) in relations.iter_mut().zip(unnested) {
+        if let (true, [column]) = (is_unnest, relation.1.as_slice())
+            && !column.fields.is_empty()
+        {
+            relation.1 = fields_as_columns(column);
+        }
+    }
+    is_whole.then_some(relations)
+}
+
+/// Returns the fields of rows that are elements of an array, as columns of their relation.
+fn fields_as_columns(rows: &Column) -> Vec<Column> {
+    let relation = match &rows.expr {
+        Expr::CompoundIdentifier(parts) => parts.iter().rev().nth(1).map(|part| part.value.clone()),
+        _ => None,
+    };
+    let column = |name: &String| Column {
+        name: name.clone(),
+        fields: Vec::new(),
+        own_name: name.clone(),
+        expr: rows::field_access(rows.expr.clone(), name),
+        merged: true,
+        relation: relation.clone(),
+    };
+    rows.fields.iter().map(column).collect()
 }
 
 /// Plans a query of all columns of a FROM.
@@ -341,12 +369,12 @@ fn without_names_of_tables(from: &[TableWithJoins]) -> Option<Vec<TableWithJoins
     taken.then_some(from)
 }
 
-/// Makes conditions of joins say nothing; counts relations.
-fn without_conditions(item: &mut TableWithJoins, count: &mut usize) {
+/// Makes conditions of joins say nothing; collects for each relation whether its rows are elements of an array.
+fn without_conditions(item: &mut TableWithJoins, unnested: &mut Vec<bool>) {
     let TableWithJoins { relation, joins } = item;
-    without_conditions_within(relation, count);
+    without_conditions_within(relation, unnested);
     for join in joins {
-        without_conditions_within(&mut join.relation, count);
+        without_conditions_within(&mut join.relation, unnested);
         if let Some((on, _)) = constraint_mut(join)
             && merges(on)
         {
@@ -355,13 +383,13 @@ fn without_conditions(item: &mut TableWithJoins, count: &mut usize) {
     }
 }
 
-fn without_conditions_within(factor: &mut TableFactor, count: &mut usize) {
+fn without_conditions_within(factor: &mut TableFactor, unnested: &mut Vec<bool>) {
     match factor {
         TableFactor::NestedJoin {
             table_with_joins: inner,
             alias: None,
-        } => without_conditions(inner, count),
-        _ => *count += 1,
+        } => without_conditions(inner, unnested),
+        factor => unnested.push(is_unnest(factor)),
     }
 }
 
@@ -503,40 +531,6 @@ impl VisitorMut for Change {
     }
 }
 
-/// Spells out rows in a select list over relations of these names and columns.
-pub(crate) fn spell_out_list(
-    items: &mut Vec<SelectItem>,
-    relations: &[(&str, Vec<Field>)],
-) -> Result<(), SqlError> {
-    let quoted = |text: &str| Ident::with_quote('"', text);
-    let relation = |(table, fields): &(&str, Vec<Field>)| {
-        let column = |field: &Field| Column {
-            name: field.name().clone(),
-            fields: fields_of(field),
-            own_name: field.name().clone(),
-            expr: Expr::CompoundIdentifier(vec![quoted(table), quoted(field.name())]),
-            merged: false,
-        };
-        (
-            Some(quoted(table).to_string()),
-            fields.iter().map(column).collect(),
-        )
-    };
-    let relations: Vec<Relation> = relations.iter().map(relation).collect();
-    let spelled = Spelled {
-        columns: relations
-            .iter()
-            .flat_map(|(_, columns)| columns.clone())
-            .collect(),
-        relations,
-        merged: Vec::new(),
-    };
-    name_rows(items, &spelled);
-    spell_out_record_stars(items, &spelled)?;
-    spelled.spell_out_rows(items);
-    Ok(())
-}
-
 /// Returns the names of the fields of a column whose values are rows.
 fn fields_of(column: &Field) -> Vec<String> {
     match column.data_type() {
@@ -585,84 +579,6 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, S
     Ok(spelled)
 }
 
-/// Gives rows in the select list the name of their relation.
-fn name_rows(items: &mut [SelectItem], spelled: &Spelled) {
-    for item in items {
-        if let SelectItem::UnnamedExpr(expr) = item
-            && let Some((name, RowUse::Value)) = row_use(expr)
-            && !spelled.columns.iter().any(|column| column.name == folded(name))
-        {
-            *item = SelectItem::ExprWithAlias {
-                alias: name.clone(),
-                expr: expr.clone(),
-            };
-        }
-    }
-}
-
-/// Spells `(row).*` as the fields of the row: a relation, a column, or `ROW(…)`.
-fn spell_out_record_stars(items: &mut Vec<SelectItem>, spelled: &Spelled) -> Result<(), SqlError> {
-    for item in std::mem::take(items) {
-        let Some(record) = record_of_star(&item) else {
-            items.push(item);
-            continue;
-        };
-        let mut inner = record;
-        while let Expr::Nested(within) = inner {
-            inner = within;
-        }
-        let names = match inner {
-            Expr::Identifier(name) => Some((None, folded(name))),
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [.., table, name] => Some((Some(folded(table)), folded(name))),
-                _ => None,
-            },
-            _ => None,
-        };
-        let column = names.as_ref().and_then(|(table, name)| {
-            let of_table = |relation: &&Relation| table.is_none() || table_of(relation) == *table;
-            let mut columns = spelled
-                .relations
-                .iter()
-                .filter(of_table)
-                .flat_map(|(_, columns)| columns);
-            columns.find(|column| column.name == *name)
-        });
-        let relation = names.filter(|(table, _)| table.is_none()).and_then(|(_, name)| {
-            let mut relations = spelled.relations.iter();
-            relations.find(|relation| table_of(relation).as_ref() == Some(&name))
-        });
-        if let Some(values) = rows::values(inner) {
-            let fields = values
-                .into_iter()
-                .enumerate()
-                .map(|(at, expr)| SelectItem::ExprWithAlias {
-                    expr,
-                    alias: Ident::with_quote('"', format!("f{}", at + 1)),
-                });
-            items.extend(fields);
-        } else if let Some(column) = column {
-            if column.fields.is_empty() {
-                let message = format!("column notation .* applied to {}, which is no row", column.name);
-                return Err(SqlError::statement("42809", message));
-            }
-            let field = |name: &String| SelectItem::ExprWithAlias {
-                expr: rows::field_access(column.expr.clone(), name),
-                alias: Ident::with_quote('"', name),
-            };
-            items.extend(column.fields.iter().map(field));
-        } else if let Some((_, columns)) = relation {
-            let visible = columns.iter().filter(|column| !is_mark(&column.name));
-            items.extend(visible.map(shown));
-        } else {
-            return Err(SqlError::unsupported(
-                "(row).* is supported of relations, columns and ROW(…)",
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// Spells out the select list, whose stars show columns once that are merged, and no marks of rows.
 fn spell_out_items(select: &mut Select, spelled: &Spelled) {
     let Spelled {
@@ -684,13 +600,17 @@ fn spell_out_items(select: &mut Select, spelled: &Spelled) {
                 select.projection.extend(visible(columns));
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
-                if is_marked && options == Default::default() =>
+                if options == Default::default() =>
             {
                 let last = name.0.last().and_then(|part| part.as_ident()).map(folded);
                 let relation = relations.iter().find(|relation| table_of(relation) == last);
                 match relation {
-                    Some((_, columns)) => select.projection.extend(visible(columns)),
-                    None => {
+                    Some((_, columns))
+                        if is_marked || columns.iter().any(|column| column.relation.is_some()) =>
+                    {
+                        select.projection.extend(visible(columns));
+                    }
+                    _ => {
                         let kind = SelectItemQualifiedWildcardKind::ObjectName(name);
                         let item = SelectItem::QualifiedWildcard(kind, options);
                         select.projection.push(item);
@@ -745,7 +665,11 @@ fn name_beside_stars(select: &mut Select, spelled: &Spelled) {
 
 /// Returns the name by which the columns of a relation are written.
 fn table_of((_, columns): &Relation) -> Option<String> {
-    match &columns.first()?.expr {
+    let first = columns.first()?;
+    if first.relation.is_some() {
+        return first.relation.clone();
+    }
+    match &first.expr {
         Expr::CompoundIdentifier(parts) => Some(parts.iter().rev().nth(1)?.value.clone()),
         _ => None,
     }
@@ -855,6 +779,7 @@ fn merge_by(
                 Side::Neither => call("coalesce", vec![one.expr, other.expr]),
             },
             merged: true,
+            relation: None,
         });
     }
     all.append(left);
@@ -903,148 +828,19 @@ impl VisitorMut for Replace<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
-        if let (0, Expr::Identifier(name)) = (self.depth, &*expr) {
-            let name = folded(name);
-            if let Some(column) = self.merged.iter().find(|column| column.name == name) {
-                *expr = column.expr.clone();
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Spells out rows that are read whole. Of relations around a query only those that are made JSON.
-struct RowsOut<'a> {
-    relations: &'a [Relation],
-    columns: &'a [Column],
-    depth: usize,
-}
-
-impl VisitorMut for RowsOut<'_> {
-    type Break = std::convert::Infallible;
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Self::Break> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
-        let Some((name, used_as)) = row_use(expr).map(|(name, used_as)| (folded(name), used_as)) else {
-            return ControlFlow::Continue(());
+        let (relation, name) = match (self.depth, &*expr) {
+            (0, Expr::Identifier(name)) => (None, folded(name)),
+            (0, Expr::CompoundIdentifier(parts)) => match parts.as_slice() {
+                [relation, name] => (Some(folded(relation)), folded(name)),
+                _ => return ControlFlow::Continue(()),
+            },
+            _ => return ControlFlow::Continue(()),
         };
-        let is_of_another = self.depth > 0 && !matches!(used_as, RowUse::Json | RowUse::Fields);
-        // A column comes before a relation.
-        if is_of_another || self.columns.iter().any(|column| column.name == name) {
-            return ControlFlow::Continue(());
-        }
-        let relation = self
-            .relations
-            .iter()
-            .find(|relation| table_of(relation).as_ref() == Some(&name));
-        if let Some((_, columns)) = relation {
-            let (marks, columns): (Vec<&Column>, Vec<&Column>) =
-                columns.iter().partition(|column| is_mark(&column.name));
-            let mark = marks.first().map(|mark| mark.expr.clone());
-            *expr = used_row(expr, used_as, mark, &columns);
+        let is_meant =
+            |column: &&Column| column.name == name && (relation.is_none() || column.relation == relation);
+        if let Some(column) = self.merged.iter().find(is_meant) {
+            *expr = column.expr.clone();
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Spells out a test on a row; `mark` is true in rows that no outer join made up.
-fn used_row(expr: &Expr, used_as: RowUse, mark: Option<Expr>, columns: &[&Column]) -> Expr {
-    let exprs = || columns.iter().map(|column| column.expr.clone());
-    let all = |tests: Vec<Expr>| {
-        let both = |left: Expr, right: Expr| Expr::BinaryOp {
-            left: Box::new(left),
-            op: BinaryOperator::And,
-            right: Box::new(right),
-        };
-        Expr::Nested(Box::new(tests.into_iter().reduce(both).unwrap_or_else(truth)))
-    };
-    match used_as {
-        RowUse::IsNull => all(exprs().map(|column| Expr::IsNull(Box::new(column))).collect()),
-        RowUse::IsNotNull => all(exprs().map(|column| Expr::IsNotNull(Box::new(column))).collect()),
-        RowUse::Field => field(expr, columns).unwrap_or_else(|| expr.clone()),
-        RowUse::Fields => with_columns(expr, columns),
-        RowUse::Value => {
-            let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
-            if_there(mark, call(RECORD, columns.iter().flat_map(pair).collect()))
-        }
-        RowUse::Count => with_argument(expr, mark.unwrap_or_else(truth)),
-        RowUse::CountDistinct => with_argument(expr, if_there(mark, call("struct", exprs().collect()))),
-        RowUse::Json => {
-            let pair = |column: &&Column| [string(&column.own_name), column.expr.clone()];
-            let row = call(ROW, columns.iter().flat_map(pair).collect());
-            match spelled::is_aggregate(expr) {
-                true => with_argument(expr, if_there(mark, row)),
-                false => if_there(mark, with_argument(expr, row)),
-            }
-        }
-    }
-}
-
-fn string(text: &str) -> Expr {
-    Expr::Value(Value::SingleQuotedString(text.to_string()).into())
-}
-
-/// Returns the column that `(t).a` names; `None` if the relation has no such column.
-fn field(access: &Expr, columns: &[&Column]) -> Option<Expr> {
-    let (_, name) = rows::field(access)?;
-    let column = columns.iter().find(|column| column.own_name == name)?;
-    Some(column.expr.clone())
-}
-
-/// Returns `ROW(…)` with the columns of a relation in the place of the first star.
-fn with_columns(row: &Expr, columns: &[&Column]) -> Expr {
-    let mut row = row.clone();
-    if let Expr::Function(function) = &mut row
-        && let FunctionArguments::List(list) = &mut function.args
-    {
-        let is_star = |argument: &FunctionArg| {
-            matches!(
-                argument,
-                FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_))
-            )
-        };
-        if let Some(at) = list.args.iter().position(is_star) {
-            let exprs = columns.iter().map(|column| column.expr.clone());
-            let arguments = exprs.map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)));
-            list.args.splice(at..=at, arguments.collect::<Vec<_>>());
-        }
-    }
-    row
-}
-
-/// Makes NULL of what is made of a row that an outer join made up.
-fn if_there(mark: Option<Expr>, value: Expr) -> Expr {
-    let Some(mark) = mark else {
-        return value;
-    };
-    Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen {
-            condition: mark,
-            result: value,
-        }],
-        else_result: None,
-    }
-}
-
-/// Returns a call with another argument.
-fn with_argument(expr: &Expr, argument: Expr) -> Expr {
-    let mut expr = expr.clone();
-    if let Expr::Function(function) = &mut expr
-        && let FunctionArguments::List(list) = &mut function.args
-    {
-        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))];
-    }
-    expr
 }

@@ -28,7 +28,8 @@ use rukh_functions::functions::numbers::wide_number::WIDE_NUMBER;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS, SUBSTRING};
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
-use rukh_syntax::{HIDDEN, found_enum, shown_name};
+use rukh_functions::types::postgres_name;
+use rukh_syntax::{HIDDEN, found_data_type, shown_name};
 
 /// What a column is called that nothing gives a name.
 const NAMELESS: &str = "?column?";
@@ -400,7 +401,7 @@ fn type_name(data_type: &DataType) -> String {
         DataType::Timestamp(..) => "timestamp",
         DataType::Uuid => "uuid",
         DataType::Interval { .. } => "interval",
-        DataType::Custom(name, _) if let Some(found) = found_enum(name) => &found.definition().name,
+        DataType::Custom(name, _) if let Some(found) = found_data_type(name) => postgres_name(&found),
         DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) => return type_name(of),
         DataType::Custom(name, _) if let Some(last) = name.0.last().and_then(|part| part.as_ident()) => {
             return folded(last);

@@ -16,7 +16,7 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, TableAlias, TableAliasColumnDef,
     TableFactor, TableFunctionArgs, Value, VisitorMut,
 };
-use rukh_syntax::{ObjectName as Named, WalkMut, folded};
+use rukh_syntax::{ObjectName as Named, WalkMut, folded, found_data_type};
 
 use crate::bind::spelling::casts;
 use crate::bind::spelling::typed_parameters::written_type;
@@ -124,6 +124,10 @@ fn columns_of(base: &Expr, catalog: &Catalog) -> Result<Option<Vec<(String, Data
     let ast::DataType::Custom(name, _) = ty else {
         return Ok(None);
     };
+    if let (true, Some(DataType::Record(of))) = (is_null, found_data_type(name)) {
+        let fields = of.fields().iter();
+        return Ok(Some(fields.map(|field| (field.name.clone(), field.ty)).collect()));
+    }
     let (true, Ok(name)) = (is_null, Named::from_ast(name)) else {
         return Ok(None);
     };

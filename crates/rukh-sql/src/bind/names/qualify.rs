@@ -19,7 +19,6 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, PUBLIC};
-use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
@@ -28,10 +27,11 @@ use crate::bind::names::functions::Calls;
 use crate::bind::names::type_names::{self, Found};
 use rukh_error::SqlError;
 use rukh_syntax::{
-    AlterAction, ColumnDefinition, CommentTarget, CopySource, DomainAction, ForeignKeyDefinition,
-    FunctionName, FunctionStatement, GrantObjects, KeptStatement, KeyElementDefinition, KeyExprDefinition,
-    MergeAction, MergeStatement, ObjectName, Ownable, OwnedBy, ReturnsDefinition, RoleStatement,
-    ShowStatement, Statement, TEMPORARY, TypeName, TypeStatement, WalkMut, folded, parse_object_name, quoted,
+    AlterAction, AttributeAction, ColumnDefinition, CommentTarget, CopySource, DomainAction,
+    ForeignKeyDefinition, FunctionName, FunctionStatement, GrantObjects, KeptStatement, KeyElementDefinition,
+    KeyExprDefinition, MergeAction, MergeStatement, ObjectName, Ownable, OwnedBy, ReturnsDefinition,
+    RoleStatement, ShowStatement, Statement, TEMPORARY, TypeName, TypeStatement, WalkMut, folded,
+    parse_object_name, quoted,
 };
 
 /// Functions whose first argument names a relation.
@@ -258,6 +258,18 @@ impl Names<'_> {
             },
             Statement::Type(statement) => match statement.as_mut() {
                 TypeStatement::CreateEnum { name, .. } => self.new_name(name)?,
+                TypeStatement::CreateRecord { name, fields } => {
+                    self.new_name(name)?;
+                    fields.iter_mut().for_each(|(_, ty)| self.ty(ty));
+                }
+                TypeStatement::AlterRecord { name, actions } => {
+                    self.type_name(name);
+                    for action in actions {
+                        if let AttributeAction::Add { ty, .. } | AttributeAction::Type { ty, .. } = action {
+                            self.ty(ty);
+                        }
+                    }
+                }
                 TypeStatement::AddValue { name, .. } | TypeStatement::RenameValue { name, .. } => {
                     self.type_name(name);
                 }
@@ -494,8 +506,7 @@ impl Names<'_> {
             return;
         };
         match self.types()(name.schema.as_deref(), &name.name) {
-            Some(Found::Enum(found)) => {
-                let found = DataType::Enum(found);
+            Some(Found::Type(found)) => {
                 *ty = TypeName::Known(if *array { found.array() } else { found });
             }
             Some(Found::Domain(domain)) => {

@@ -4,7 +4,7 @@
 //! |-----------------------------|-------------------------------------------------------------------------------|
 //! | the text of a statement     | a name, found by the search path                                              |
 //! | the tree that is planned    | [`found_type`], which is the type itself; of a domain, [`domain_casts`]        |
-//! | stored texts                | [`EnumType::sql_name`], the name with its schema unless that is `public`       |
+//! | stored texts                | [`rukh_keys::EnumType::sql_name`], the name with its schema unless that is `public`       |
 //!
 //! Stored texts of a table name types of its columns only, so that a table can be read alone. A type that gets another name gets it in
 //! all texts, too ([`renamed`]).
@@ -13,11 +13,11 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, Domain, PUBLIC, Table, TypeKind};
-use rukh_keys::{DataType, EnumType};
+use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{ObjectName, Walk, WalkMut, data_type, found_enum, found_type, make, quoted};
+use rukh_syntax::{ObjectName, Walk, WalkMut, data_type, found_data_type, found_type, make, quoted};
 
 use crate::bind::spelling::domain_casts;
 use crate::bind::spelling::spelled::domain_call;
@@ -27,8 +27,8 @@ pub(crate) type Find<'f> = dyn Fn(Option<&str>, &str) -> Option<Found> + 'f;
 
 /// A type that was found.
 pub(crate) enum Found {
-    /// An enum.
-    Enum(EnumType),
+    /// An enum or a composite type.
+    Type(DataType),
     /// A domain.
     Domain(Domain),
 }
@@ -38,13 +38,13 @@ pub(crate) fn in_catalog(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Op
     |schema, name| {
         let found = catalog.type_named(schema.unwrap_or(PUBLIC), name)?;
         Some(match &found.kind {
-            TypeKind::Enum(labels) => Found::Enum(EnumType::of(labels.clone())),
             TypeKind::Domain(domain) => Found::Domain(domain.clone()),
+            TypeKind::Enum(_) | TypeKind::Record(_) => Found::Type(found.data_type()),
         })
     }
 }
 
-/// Returns an enum that is the type of a column, or of its elements.
+/// Returns an enum or composite type that is the type of a column, or of its elements or fields.
 pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option<Found> {
     |schema, name| {
         let mut types = table.columns.iter().map(|column| column.ty);
@@ -52,14 +52,27 @@ pub(crate) fn of_columns(table: &Table) -> impl Fn(Option<&str>, &str) -> Option
     }
 }
 
-/// Returns the enum that a type is, or the type of its elements, if it has this name.
+/// Returns the enum or composite type that a type is, or the type of its elements or fields, if it has this name.
 pub(crate) fn of_type(ty: DataType) -> impl Fn(Option<&str>, &str) -> Option<Found> {
-    move |schema, name| match ty.element().unwrap_or(ty) {
-        DataType::Enum(of) => {
-            let definition = of.definition();
-            let is_meant = definition.schema == schema.unwrap_or(PUBLIC) && definition.name == name;
-            is_meant.then_some(Found::Enum(of))
+    move |schema, name| {
+        let ty = ty.element().unwrap_or(ty);
+        let is_meant = defined_name(ty) == Some((schema.unwrap_or(PUBLIC), name));
+        match ty {
+            _ if is_meant => Some(Found::Type(ty)),
+            DataType::Record(of) => {
+                let mut fields = of.fields().iter();
+                fields.find_map(|field| of_type(field.ty)(schema, name))
+            }
+            _ => None,
         }
+    }
+}
+
+/// Returns the schema and the name of a type that a database defines.
+fn defined_name(ty: DataType) -> Option<(&'static str, &'static str)> {
+    match ty {
+        DataType::Enum(of) => Some((&of.definition().schema, &of.definition().name)),
+        DataType::Record(of) => Some((&of.definition().schema, &of.definition().name)),
         _ => None,
     }
 }
@@ -89,7 +102,11 @@ pub(crate) fn resolve_cast(expr: &mut Expr, find: &Find<'_>) {
         && let Some(found) = find(name.schema.as_deref(), &name.name)
     {
         match found {
-            Found::Enum(found) => *element(data_type) = found_type(found),
+            Found::Type(found) => {
+                if let Some(found) = found_type(found) {
+                    *element(data_type) = found;
+                }
+            }
             Found::Domain(domain) if !matches!(data_type, Parsed::Array(_)) => {
                 domain_casts::spell(expr, &domain);
                 resolve(expr, &of_type(domain.ty));
@@ -157,10 +174,9 @@ pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {
             if let Expr::Cast { data_type, .. } = expr
                 && let place = element(data_type)
                 && let Parsed::Custom(name, _) = place
-                && let Some(found) = found_enum(name)
+                && let Some((schema, name)) = found_data_type(name).and_then(defined_name)
             {
-                let definition = found.definition();
-                *place = type_of(&definition.schema, &definition.name);
+                *place = type_of(schema, name);
             }
             ControlFlow::Continue(())
         }
@@ -169,7 +185,7 @@ pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {
     let ControlFlow::Continue(()) = node.walk_mut(&mut Speller);
 }
 
-/// Returns a type by its name, as [`EnumType::sql_name`] writes it.
+/// Returns a type by its name, as [`rukh_keys::EnumType::sql_name`] writes it.
 fn type_of(schema: &str, name: &str) -> Parsed {
     let ident = |name: &str| match quoted(name) == name {
         true => Ident::new(name),

@@ -55,7 +55,7 @@ use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::named_arguments;
 use crate::bind::spelling::rows;
-use crate::bind::spelling::select_calls::calls_aggregate;
+use crate::bind::spelling::select_calls::{self, calls_aggregate};
 use crate::bind::spelling::spelled;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::CAST_VARCHAR;
@@ -174,6 +174,11 @@ impl VisitorMut for Rewriter {
             Ok(None) => {}
             Err(error) => return ControlFlow::Break(error),
         }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        select_calls::keep_order(query);
         ControlFlow::Continue(())
     }
 
@@ -449,7 +454,9 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             (Some(left), Some(right)) => Ok(Some(not(distinct(&left, &right)?))),
             _ => Ok(by_operator(left, IS_NOT_DISTINCT, right)),
         },
-        Expr::CompoundFieldAccess { root, access_chain } => Ok(bounded(root, access_chain)),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            Ok(bounded(root, access_chain).or_else(|| rows::dotted(root, access_chain)))
+        }
         Expr::IsNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNull))),
         Expr::IsNotNull(inner) => Ok(row(inner).map(|row| each(&row, Expr::IsNotNull))),
         Expr::InList { expr, list, negated } => match row(expr) {

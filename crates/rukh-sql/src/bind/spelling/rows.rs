@@ -16,14 +16,14 @@
 use rukh_syntax::make::{call, derived, select};
 use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    SelectItem, Value,
+    AccessExpr, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    Query, SelectItem, Value,
 };
 
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::literal_values::row;
 use rukh_error::SqlError;
-use rukh_syntax::HIDDEN;
+use rukh_syntax::{HIDDEN, folded};
 
 /// The function that makes a row of names and values.
 pub(crate) const RECORD: &str = "named_struct";
@@ -60,6 +60,16 @@ pub(crate) fn field_access(record: Expr, name: &str) -> Expr {
             Expr::Value(Value::SingleQuotedString(name.to_string()).into()),
         ],
     )
+}
+
+/// Returns the field that `(row).name` is, where `syntax` has not spelled it: in definitions.
+pub(crate) fn dotted(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+    match (root, chain) {
+        (Expr::Nested(record), [AccessExpr::Dot(Expr::Identifier(name))]) => {
+            Some(field_access(record.as_ref().clone(), &folded(name)))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the row that an expression reads a field of, and the name of the field.

@@ -145,7 +145,7 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
             let element = cast_type(*element).unwrap_or(Ast::Text);
             Ast::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
         }
-        DataType::Enum(of) => found_type(of),
+        DataType::Enum(_) | DataType::Record(_) => return found_type(ty),
         DataType::Json => Ast::JSON,
         DataType::Jsonb => Ast::JSONB,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => return None,

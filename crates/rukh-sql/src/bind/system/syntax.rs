@@ -40,11 +40,12 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::bind::names::output_names::name_of;
 use crate::bind::spelling::array_parameters::{all_of, any_of};
+use crate::bind::spelling::rows;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::texts::similar::{LIKE_ESCAPE, like_escape};
 use rukh_keys::array_elements;
+use rukh_syntax::WalkMut;
 use rukh_syntax::make::{call, join};
-use rukh_syntax::{WalkMut, folded};
 
 use super::system_tables::KEYWORDS;
 use super::{array_queries, row_functions, series, type_tree};
@@ -664,13 +665,7 @@ fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
             access_chain: chain,
         });
     }
-    match (root, chain) {
-        (Expr::Nested(inner), [AccessExpr::Dot(Expr::Identifier(field))]) => Some(call(
-            "get_field",
-            vec![inner.as_ref().clone(), string(&folded(field))],
-        )),
-        _ => None,
-    }
+    rows::dotted(root, chain)
 }
 
 #[cfg(test)]

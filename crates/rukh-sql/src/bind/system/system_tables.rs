@@ -68,6 +68,10 @@ const TABLES: &[SystemTable] = &[
         "pg_aggregate",
         "aggfnoid oid, aggkind char, aggnumdirectargs int2",
     ),
+    table(
+        "pg_auth_members",
+        "roleid oid, member oid, grantor oid, admin_option bool",
+    ),
     table("pg_authid", ROLE),
     table(
         "pg_cast",
@@ -222,10 +226,6 @@ const TABLES: &[SystemTable] = &[
     table(
         "pg_views",
         "schemaname name, viewname name, viewowner name, definition text",
-    ),
-    empty(
-        "pg_auth_members",
-        "roleid oid, member oid, grantor oid, admin_option bool",
     ),
     empty(
         "pg_available_extension_versions",

@@ -1,8 +1,8 @@
 //! Types and the types within them, as asyncpg asks for them before it reads or sends an array.
 //!
-//! It walks from types to those of their elements by a recursive query, whose inner parts look for domains,
-//! ranges and row types. There are none of these here, and no array has arrays for elements: the walk is
-//! one step, and the query is replaced by that.
+//! It walks from types to those of their elements and fields by a recursive query, whose inner parts look for domains and ranges, too,
+//! which are none for it here. The query is replaced by one of three steps: the types, those of their elements, those of the fields of
+//! both. Composite types within fields of composite types are not found.
 
 use std::sync::LazyLock;
 
@@ -26,14 +26,22 @@ const COLUMNS: [&str; 11] = [
     "depth",
 ];
 
-/// The requested types, then those of their elements; what an array holds is known before the array is.
+/// The requested types with those of their elements and fields; what a type holds is known before it.
 static STEP: LazyLock<Option<Box<Query>>> = LazyLock::new(|| {
     let sql = "SELECT t.oid, n.nspname, t.typname, t.typtype, no_oid(), t.typelem, e.typdelim, no_oid(), \
-               no_oids(), CAST(NULL AS TEXT[]), CASE WHEN e.oid IS NULL THEN 1 ELSE 0 END \
-               FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace \
+               as_oids(f.types), f.names, w.depth \
+               FROM (SELECT s.oid, max(s.depth) AS depth FROM \
+               (SELECT r.oid, 0 AS depth FROM pg_catalog.pg_type AS r WHERE r.oid = ANY($1::oid[]) \
+               UNION ALL SELECT a.typelem, 1 FROM pg_catalog.pg_type AS a WHERE a.oid = ANY($1::oid[]) AND a.typlen = -1 \
+               UNION ALL SELECT i.atttypid, 2 FROM pg_catalog.pg_attribute AS i \
+               JOIN pg_catalog.pg_type AS c ON c.typrelid = i.attrelid AND c.typtype = 'c' WHERE i.attnum > 0 AND \
+               (c.oid = ANY($1::oid[]) OR c.typarray = ANY($1::oid[]))) AS s GROUP BY s.oid) AS w \
+               JOIN pg_catalog.pg_type AS t ON t.oid = w.oid \
+               JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace \
                LEFT JOIN pg_catalog.pg_type AS e ON t.typelem = e.oid AND t.typlen = -1 \
-               WHERE t.oid = ANY($1::oid[]) OR t.oid IN (SELECT a.typelem FROM pg_catalog.pg_type AS a \
-               WHERE a.oid = ANY($1::oid[]) AND a.typlen = -1)";
+               LEFT JOIN (SELECT i.attrelid, array_agg(i.atttypid ORDER BY i.attnum) AS types, \
+               array_agg(CAST(i.attname AS TEXT) ORDER BY i.attnum) AS names FROM pg_catalog.pg_attribute AS i \
+               WHERE i.attnum > 0 GROUP BY i.attrelid) AS f ON f.attrelid = t.typrelid AND t.typtype = 'c'";
     match Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?.pop()? {
         Statement::Query(query) => Some(query),
         _ => None,

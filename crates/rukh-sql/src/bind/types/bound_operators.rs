@@ -141,7 +141,10 @@ pub(crate) fn check(left: &Expr, name: &str, right: &Expr, schema: &DFSchema) ->
         return Ok(());
     };
     // Rows compare as `records` has it.
-    let are_records = (left_kind, right_kind) == (Some(Kind::Record), Some(Kind::Record));
+    let are_records = matches!(
+        (left_kind, right_kind),
+        (Some(Kind::Record), Some(Kind::Record) | None) | (None, Some(Kind::Record))
+    );
     if are_records || may_be_uuids(left, left_kind, right, right_kind, schema) {
         return Ok(());
     }

@@ -88,6 +88,8 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
         {
             comparison
         }
+        Expr::InList(list) if let Some(among) = records::among(&list, schema)? => among,
+        Expr::Between(range) if let Some(within) = records::between(&range, schema)? => within,
         Expr::IsNull(inner) => records::null_test(&inner, true, schema).unwrap_or(Expr::IsNull(inner)),
         Expr::IsNotNull(inner) => records::null_test(&inner, false, schema).unwrap_or(Expr::IsNotNull(inner)),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {

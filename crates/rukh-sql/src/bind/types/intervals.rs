@@ -40,6 +40,12 @@ impl ExprPlanner for Intervals {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<RawBinaryExpr>> {
+        let op = distinct_of(&expr.op).or_else(|| operator(&expr.op));
+        if let Some(op) = op
+            && let Some(comparison) = records::comparison(&expr.left, op, &expr.right, schema)?
+        {
+            return Ok(PlannerResult::Planned(comparison));
+        }
         if let Some(op) = distinct_of(&expr.op) {
             // Literals are what they are beside `=`.
             let equal = RawBinaryExpr {
@@ -52,11 +58,6 @@ impl ExprPlanner for Intervals {
             let left_side = compared_with(alike.left, right.as_ref());
             let right_side = compared_with(alike.right, left.as_ref());
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
-        }
-        if let Some(op) = operator(&expr.op)
-            && let Some(comparison) = records::comparison(&expr.left, op, &expr.right, schema)?
-        {
-            return Ok(PlannerResult::Planned(comparison));
         }
         let expr = bound_operators::typed(expr, schema)?;
         if let Some(call) = documents::planned(&expr, schema) {

@@ -25,7 +25,7 @@ use rukh_keys::{DataType, Jsonb};
 
 use rukh_functions::casts::documents::document_cast;
 use rukh_functions::casts::numbers::number_cast;
-use rukh_functions::casts::read::read_cast;
+use rukh_functions::casts::read::{read_cast, record_cast};
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::DECLARED;
@@ -158,6 +158,17 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             let cast_to = cast_to.or_else(|| document_cast(&call.func));
             if let (Some(to), [inner]) = (cast_to, call.args.as_slice()) {
                 return cast(&printed(inner, Loosest)?, &Field::new("", to, true));
+            }
+            if let (Some(to), [inner]) = (record_cast(&call.func), call.args.as_slice()) {
+                return Some((format!("CAST({} AS {to})", printed(inner, Loosest)?), Tightest));
+            }
+            if let ("get_field", [record, Expr::Literal(ScalarValue::Utf8(Some(field)), _)]) =
+                (call.name(), call.args.as_slice())
+            {
+                return Some((
+                    format!("({}).{}", printed(record, Loosest)?, quoted(field)),
+                    Tightest,
+                ));
             }
             if let Some((inner, ty)) = cast_of_length(call) {
                 return cast_text(&printed(inner, Loosest)?, ty);

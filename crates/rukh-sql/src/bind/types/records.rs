@@ -11,12 +11,19 @@
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Fields};
 use datafusion::common::DFSchema;
+use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::core::expr_fn::get_field;
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, lit};
+use datafusion::logical_expr::expr::{InList, Placeholder};
+use datafusion::logical_expr::{Between, Expr, ExprSchemable, Operator, binary_expr, cast, lit};
 use rukh_error::SqlError;
+use rukh_functions::casts::read::as_record;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::lists::array_order::order;
+use rukh_functions::types::data_type_of;
+use rukh_keys::DataType;
+
+use crate::bind::types::typed_casts::literal_text;
 
 /// Returns the fields of a row; `None` of other values.
 fn fields_of(expr: &Expr, schema: &DFSchema) -> Option<Fields> {
@@ -41,26 +48,93 @@ pub(crate) fn comparison(
         Operator::Eq | Operator::NotEq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq
     );
     let is_distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
-    let (Some(one), Some(other)) = (fields_of(left, schema), fields_of(right, schema)) else {
-        return Ok(None);
-    };
     if !is_comparison && !is_distinct {
         return Ok(None);
     }
+    // DataFusion gives a parameter the type of what it stands beside.
+    let is_open = |parameter: &Placeholder| {
+        let ty = parameter.field.as_ref().map(|field| field.data_type());
+        ty.is_none_or(|ty| matches!(ty, ArrowType::Struct(_)))
+    };
+    // A literal beside a row is read as one of its type, and so is a parameter of no type.
+    let beside = |side: &Expr, row: &Expr| {
+        let text = match side {
+            Expr::Placeholder(parameter) if is_open(parameter) => cast(side.clone(), ArrowType::Utf8),
+            side if literal_text(side).is_some() => side.clone(),
+            side => return side.clone(),
+        };
+        match row.to_field(schema).map(|(_, field)| data_type_of(&field)) {
+            Ok(ty @ DataType::Record(_)) => as_record(&text, ty),
+            _ => side.clone(),
+        }
+    };
+    let (left, right) = (&beside(left, right), &beside(right, left));
+    // Whether a row is there: one whose fields are all NULL is.
+    let is_there = |row: &Expr| order(row.clone(), row.clone()).is_not_null();
+    let nothing = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
+    let (one, other) = match (fields_of(left, schema), fields_of(right, schema)) {
+        (Some(one), Some(other)) => (one, other),
+        (Some(_), None) if nothing(right) => return Ok(Some(beside_null(op, is_there(left)))),
+        (None, Some(_)) if nothing(left) => return Ok(Some(beside_null(op, is_there(right)))),
+        _ => return Ok(None),
+    };
     check_alike(&one, &other).map_err(|error| DataFusionError::External(Box::new(error)))?;
     let order = order(left.clone(), right.clone());
+    let is_equal = order.clone().eq(lit(0));
+    // Two rows that are not there are not distinct.
+    let neither = || (!is_there(left)).and(!is_there(right));
     Ok(Some(match op {
-        // Two rows that are NULL are not distinct.
-        Operator::IsNotDistinctFrom | Operator::IsDistinctFrom => {
-            let both = left.clone().is_null().and(right.clone().is_null());
-            let same = order.clone().is_not_null().and(order.eq(lit(0))).or(both);
-            match op {
-                Operator::IsDistinctFrom => !same,
-                _ => same,
-            }
-        }
-        _ => datafusion::logical_expr::binary_expr(order, op, lit(0)),
+        Operator::IsNotDistinctFrom => is_equal.is_true().or(neither()),
+        Operator::IsDistinctFrom => is_equal.is_not_true().and(!neither()),
+        _ => binary_expr(order, op, lit(0)),
     }))
+}
+
+/// Returns the comparison of a row with NULL.
+fn beside_null(op: Operator, is_there: Expr) -> Expr {
+    match op {
+        Operator::IsNotDistinctFrom => !is_there,
+        Operator::IsDistinctFrom => is_there,
+        _ => lit(ScalarValue::Boolean(None)),
+    }
+}
+
+/// Returns `row IN (…)` as comparisons; `None` of other values.
+///
+/// # Errors
+/// Those of [`comparison`].
+pub(crate) fn among(list: &InList, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
+    if fields_of(&list.expr, schema).is_none() {
+        return Ok(None);
+    }
+    let mut found = lit(false);
+    for item in &list.list {
+        match comparison(&list.expr, Operator::Eq, item, schema)? {
+            Some(equal) => found = found.or(equal),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(if list.negated { !found } else { found }))
+}
+
+/// Returns `row BETWEEN … AND …` as comparisons; `None` of other values.
+///
+/// # Errors
+/// Those of [`comparison`].
+pub(crate) fn between(between: &Between, schema: &DFSchema) -> DataFusionResult<Option<Expr>> {
+    let Between {
+        expr,
+        negated,
+        low,
+        high,
+    } = between;
+    if fields_of(expr, schema).is_none() {
+        return Ok(None);
+    }
+    let low = comparison(expr, Operator::GtEq, low, schema)?;
+    let high = comparison(expr, Operator::LtEq, high, schema)?;
+    let within = low.zip(high).map(|(low, high)| low.and(high));
+    Ok(within.map(|within| if *negated { !within } else { within }))
 }
 
 fn check_alike(left: &Fields, right: &Fields) -> Result<(), SqlError> {

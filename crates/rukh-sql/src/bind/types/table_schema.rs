@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use rukh_catalog::{Column, Table};
-use rukh_functions::types::{TYPE_KEY, arrow_type};
+use rukh_functions::types::{TYPE_KEY, arrow_type, declared_text};
 use rukh_syntax::HIDDEN;
 
 /// The metadata of the field of row ids.
@@ -44,7 +44,7 @@ pub(crate) fn is_row_id(field: &Field) -> bool {
 }
 
 fn field(column: &Column) -> Field {
-    let mut metadata = HashMap::from([(TYPE_KEY.to_string(), column.ty.to_string())]);
+    let mut metadata = HashMap::from([(TYPE_KEY.to_string(), declared_text(&column.ty))]);
     if column.values.row_id {
         metadata.insert(ROW_ID_KEY.to_string(), String::new());
     }

@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::documents::cast_document;
 use rukh_functions::casts::numbers::cast_number;
-use rukh_functions::casts::read::read_text;
+use rukh_functions::casts::read::{as_record, read_text};
 use rukh_functions::casts::table::{Kind, check_cast};
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
@@ -21,7 +21,7 @@ use rukh_functions::functions::numbers::rounding::round_half_to_even;
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::scalars::scalar_from_datum;
 use rukh_functions::signatures::overloaded::{INT2_DIGITS, INT4_DIGITS, INT8_DIGITS, column_type};
-use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of};
+use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, declared_text};
 use rukh_keys::DataType;
 use rukh_syntax::data_type;
 use rukh_syntax::sqlparser::ast;
@@ -62,6 +62,10 @@ fn checked(value: &Expr, to: &Field, schema: &DFSchema) -> DataFusionResult<()> 
 pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let Cast { expr, field } = cast;
     let to = field.data_type();
+    let declared = data_type_of(&field);
+    if let DataType::Record(_) = declared.element().unwrap_or(declared) {
+        return Ok(Transformed::yes(as_record(&expr, declared)));
+    }
     if let Some(text) = literal_text(&expr).filter(|_| is_typed(to) && *to != arrow_type(&DataType::NUMERIC))
     {
         let value = value_of_text(&data_type_of(&field), text)?;
@@ -205,7 +209,17 @@ pub(crate) struct CastTypes;
 impl TypePlanner for CastTypes {
     fn plan_type_field(&self, sql_type: &ast::DataType) -> DataFusionResult<Option<FieldRef>> {
         match data_type(sql_type) {
-            Ok(ty) => Ok(Some(Arc::new(Field::new("", arrow_type(&ty), true)))),
+            Ok(ty) => {
+                let field = Field::new("", arrow_type(&ty), true);
+                let field = match ty.element().unwrap_or(ty) {
+                    // Rows do not show which type they are of.
+                    DataType::Record(_) => {
+                        field.with_metadata([(TYPE_KEY.to_string(), declared_text(&ty))].into())
+                    }
+                    _ => field,
+                };
+                Ok(Some(Arc::new(field)))
+            }
             Err(_) if is_of_results(sql_type) => Ok(None),
             Err(error) => Err(DataFusionError::External(Box::new(error))),
         }

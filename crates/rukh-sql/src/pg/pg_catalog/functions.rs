@@ -356,7 +356,7 @@ const FUNCTIONS: &[Definition] = &[
     stable("has_table_privilege", 2..=3, Kind::Bool, may_use_relation),
     stable("has_tablespace_privilege", 2..=3, Kind::Bool, YES),
     stable("has_type_privilege", 2..=3, Kind::Bool, YES),
-    stable("pg_has_role", 2..=3, Kind::Bool, YES),
+    stable("pg_has_role", 2..=3, Kind::Bool, lookup::has_role),
     stable("row_security_active", 1..=1, Kind::Bool, NO),
     // Text of values.
     stable("pg_encoding_to_char", 1..=1, Kind::Name, |_, given| {
@@ -374,7 +374,19 @@ const FUNCTIONS: &[Definition] = &[
     }),
     // What `type_tree` finds nothing of.
     stable("no_oid", 0..=0, Kind::Oid, NONE),
-    stable("no_oids", 0..=0, Kind::OidArray, NONE),
+    // Numbers that `type_tree` has collected.
+    stable("as_oids", 1..=1, Kind::OidArray, |_, given| {
+        Ok(match &given[0] {
+            Cell::Texts(texts) => Cell::Ints(
+                texts
+                    .iter()
+                    .flatten()
+                    .filter_map(|text| text.parse().ok())
+                    .collect(),
+            ),
+            _ => Cell::Null,
+        })
+    }),
     stable("pg_stat_get_numscans", 1..=1, Kind::Int8, NONE),
     // What `series` makes of a search in the setting `search_path`.
     stable("search_path_has", 1..=1, Kind::Bool, |source, given| {

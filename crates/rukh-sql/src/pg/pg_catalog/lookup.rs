@@ -18,6 +18,8 @@ pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) superuser: bool,
     pub(crate) login: bool,
+    /// Whether it has the rights of the roles that it is a member of.
+    pub(crate) inherits: bool,
     /// Until when its password holds, microseconds since 1970-01-01.
     pub(crate) valid_until: Option<i64>,
 }
@@ -29,6 +31,7 @@ pub(crate) fn roles(source: &Source<'_>) -> Vec<Role> {
         name: role.name.clone(),
         superuser: role.superuser,
         login: role.login,
+        inherits: !role.no_inherit,
         valid_until: role.valid_until,
     });
     let is_role = source.catalog().role_named(source.user()).is_some();
@@ -37,6 +40,7 @@ pub(crate) fn roles(source: &Source<'_>) -> Vec<Role> {
         name: if is_role { DATABASE } else { source.user() }.to_string(),
         superuser: true,
         login: !is_role,
+        inherits: true,
         valid_until: None,
     };
     std::iter::once(owner).chain(known).collect()
@@ -84,6 +88,60 @@ pub(crate) fn acl(source: &Source<'_>, object: u32) -> Cell {
     }
 }
 
+/// Computes `pg_has_role`: whether a user, the current one by default, is a member of a role; with USAGE, whether it has its rights
+/// without SET ROLE. Superusers are members of all.
+pub(crate) fn has_role(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
+    let (user, of, kinds) = match given {
+        [user, of, kinds] => (Some(user), of, kinds),
+        [of, kinds] => (None, of, kinds),
+        _ => return Ok(Cell::Null),
+    };
+    let named = |cell: &Cell| match cell {
+        Cell::Int(oid) => role_name(source, *oid),
+        other => other.to_text(),
+    };
+    let catalog = source.catalog();
+    let unknown = |name: &str| SqlError::statement("42704", format!("role \"{name}\" does not exist"));
+    let is_known = |name: &str| roles(source).iter().any(|role| role.name == name);
+    let (user, of) = (user.map_or_else(|| source.user().to_string(), named), named(of));
+    if let Some(name) = [&user, &of].into_iter().find(|name| !is_known(name)) {
+        return Err(unknown(name));
+    }
+    let (Some(member), Some(of)) = (catalog.role_named(&user), catalog.role_named(&of)) else {
+        // Roles that are not stored are administrators.
+        return Ok(Cell::Bool(
+            catalog.role_named(&user).is_none_or(|role| role.superuser) || user == of,
+        ));
+    };
+    let holds = |kind: &str| {
+        let kind = kind.trim().to_ascii_uppercase();
+        let (kind, admin) = match kind.split_once(" WITH ") {
+            Some((kind, _)) => (kind, true),
+            None => (kind.as_str(), false),
+        };
+        let is_member = catalog.is_member(member.id, of.id);
+        match kind {
+            _ if member.superuser => Ok(true),
+            "MEMBER" | "USAGE" | "SET" if admin => Ok(member
+                .member_of
+                .iter()
+                .any(|known| known.role == of.id && known.admin)),
+            "MEMBER" | "SET" => Ok(is_member),
+            "USAGE" => Ok(is_member && (member.id == of.id || !member.no_inherit)),
+            _ => Err(SqlError::statement(
+                "22023",
+                format!("unrecognized privilege type: \"{kind}\""),
+            )),
+        }
+    };
+    let kinds = kinds.to_text();
+    let held = kinds
+        .split(',')
+        .map(holds)
+        .collect::<Result<Vec<bool>, SqlError>>()?;
+    Ok(Cell::Bool(held.contains(&true)))
+}
+
 /// Computes `has_table_privilege` and its kin: whether a user, the current one by default, has one of
 /// the rights in `words` on the object `on`. The owner of everything has all of them.
 pub(crate) fn has_rights(
@@ -99,7 +157,7 @@ pub(crate) fn has_rights(
         Some(_) => return Ok(Cell::Bool(false)),
     };
     let catalog = source.catalog();
-    let Some(role) = catalog.role_named(&name) else {
+    let Some(role) = catalog.acting(&name) else {
         return match roles(source).iter().any(|role| role.name == name) {
             true => Ok(Cell::Bool(true)),
             false => Err(SqlError::statement(
@@ -108,7 +166,7 @@ pub(crate) fn has_rights(
             )),
         };
     };
-    let rights = on(catalog, role);
+    let rights = on(catalog, &role);
     words
         .split(',')
         .map(|word| {

@@ -1,7 +1,7 @@
 //! Everything that has a row in `pg_class`, as one list.
 
 use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Sequence, Table, View};
-use rukh_keys::DataType;
+use rukh_keys::{DataType, RecordDefinition};
 
 use super::table;
 use super::types::{modifier_of, oid_of};
@@ -16,6 +16,8 @@ pub(crate) enum Relation<'a> {
     Index(&'a Table, &'a Index),
     View(&'a View),
     Sequence(&'a Sequence),
+    /// What has the fields of a composite type.
+    Record(&'a RecordDefinition),
     /// A table of `pg_catalog`, with its place in the list of them.
     System(&'static SystemTable, usize),
 }
@@ -41,7 +43,9 @@ pub(crate) fn relations(catalog: &Catalog) -> impl Iterator<Item = Relation<'_>>
     let sequences = catalog.sequences().map(|sequence| Relation::Sequence(sequence));
     let system = system_tables().enumerate();
     let system = system.map(|(at, table)| Relation::System(table, at));
-    tables.chain(views).chain(sequences).chain(system)
+    let records = catalog.types().filter_map(|ty| ty.record());
+    let records = records.map(Relation::Record);
+    tables.chain(views).chain(sequences).chain(records).chain(system)
 }
 
 /// Returns the relation of a number.
@@ -57,6 +61,7 @@ impl<'a> Relation<'a> {
             Relation::Index(_, index) => oids::object(index.id.0),
             Relation::View(view) => oids::object(view.id.0),
             Relation::Sequence(sequence) => oids::object(sequence.id.0),
+            Relation::Record(of) => oids::object(of.id),
             Relation::System(table, at) => oids::system_table(table.name, *at),
         }
     }
@@ -69,6 +74,7 @@ impl<'a> Relation<'a> {
             }
             Relation::View(view) => Some(view.id.0),
             Relation::Sequence(sequence) => Some(sequence.id.0),
+            Relation::Record(of) => Some(of.id),
             Relation::System(..) => None,
         }
     }
@@ -81,6 +87,7 @@ impl<'a> Relation<'a> {
             Relation::Index(_, index) => index.name.clone(),
             Relation::View(view) => view.name.clone(),
             Relation::Sequence(sequence) => sequence.name.clone(),
+            Relation::Record(of) => of.name.clone(),
             Relation::System(table, _) => table.name.to_string(),
         }
     }
@@ -91,6 +98,7 @@ impl<'a> Relation<'a> {
             Relation::Table(table) | Relation::PrimaryKey(table) | Relation::Index(table, _) => &table.schema,
             Relation::View(view) => &view.schema,
             Relation::Sequence(sequence) => &sequence.schema,
+            Relation::Record(of) => &of.schema,
             Relation::System(..) => "pg_catalog",
         }
     }
@@ -103,6 +111,7 @@ impl<'a> Relation<'a> {
             Relation::PrimaryKey(_) | Relation::Index(..) => "i",
             Relation::View(_) => "v",
             Relation::Sequence(_) => "S",
+            Relation::Record(_) => "c",
             Relation::System(..) if self.oid() < oids::OTHER_SYSTEM_TABLES => "r",
             Relation::System(..) => "v",
         }
@@ -122,6 +131,10 @@ impl<'a> Relation<'a> {
             Relation::View(view) => {
                 let columns = view.columns.iter();
                 columns.map(|column| plain(&column.name, &column.ty)).collect()
+            }
+            Relation::Record(of) => {
+                let fields = of.fields.iter();
+                fields.map(|field| plain(&field.name, &field.ty)).collect()
             }
             Relation::Sequence(_) => vec![
                 plain("last_value", &DataType::BigInt),

@@ -45,6 +45,14 @@ const MAKERS: &[(&str, Maker)] = &[
         .collect()
     }),
     ("pg_aggregate", |_| operators::aggregates()),
+    ("pg_auth_members", |source| {
+        let roles = source.catalog().roles();
+        let rows = roles.flat_map(|role| {
+            let of = role.member_of.iter();
+            of.map(|of| row![oids::role(of.role), oids::role(role.id), oids::OWNER, of.admin])
+        });
+        rows.collect()
+    }),
     ("pg_authid", roles),
     ("pg_cast", |_| casts::rows()),
     ("pg_class", |source| {
@@ -410,7 +418,12 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         relation.oid(),
         relation.name(),
         oids::schema(relation.schema()),
-        0,
+        // A composite type has the number of its relation.
+        if matches!(relation, Relation::Record(_)) {
+            relation.oid()
+        } else {
+            0
+        },
         0,
         relation
             .object()
@@ -659,7 +672,7 @@ fn roles(source: &Source<'_>) -> Vec<Vec<Cell>> {
         row![
             role.name,
             role.superuser,
-            true,
+            role.inherits,
             role.superuser,
             role.superuser,
             role.login,

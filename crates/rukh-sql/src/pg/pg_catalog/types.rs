@@ -1,8 +1,7 @@
 //! Types as clients read of them: their numbers, modifiers and names.
 
 use rukh_catalog::{Catalog, Domain};
-use rukh_functions::types::enum_array_oid;
-use rukh_keys::{DataType, EnumType};
+use rukh_keys::DataType;
 use rukh_syntax::parse_object_name;
 
 use super::source::Source;
@@ -93,8 +92,10 @@ pub(crate) fn oid_of(ty: &DataType) -> i64 {
 
 /// Returns the name of the type of a column, as `pg_type` has it.
 pub(crate) fn type_name(ty: &DataType) -> String {
-    if let DataType::Enum(of) = ty {
-        return of.definition().name.clone();
+    match ty {
+        DataType::Enum(of) => return of.definition().name.clone(),
+        DataType::Record(of) => return of.definition().name.clone(),
+        _ => {}
     }
     if let Some(element) = ty.element() {
         return format!("_{}", type_name(&element));
@@ -163,9 +164,9 @@ pub(crate) fn sql_name(oid: i64, modifier: Option<i64>) -> Option<String> {
 /// Returns the name of a type as SQL writes it, enums among them.
 pub(super) fn name_in(catalog: &Catalog, oid: i64, modifier: Option<i64>) -> Option<String> {
     let of_enum = || {
-        enums(catalog).find_map(|(of, own, array)| match oid {
-            oid if oid == own => Some(of.sql_name()),
-            oid if oid == array => Some(format!("{}[]", of.sql_name())),
+        defined(catalog).find_map(|(_, of, own, array)| match oid {
+            oid if oid == own => Some(of.postgres_name()),
+            oid if oid == array => Some(of.array().postgres_name()),
             _ => None,
         })
     };
@@ -193,19 +194,20 @@ pub(super) fn number_in(source: &Source<'_>, name: &str) -> Option<i64> {
             .filter_map(|schema| source.catalog().type_named(schema, &name.name));
         let found = found.next()?;
         match is_array {
-            true => Some(i64::from(enum_array_oid(found.enum_type()?))),
+            true if found.domain().is_some() => None,
+            true => Some(oid_of(&found.data_type().array())),
             false => Some(oids::object(found.id().0)),
         }
     };
     oid_named(name).or_else(of_enum)
 }
 
-/// Returns all enums with their numbers and those of their arrays.
-fn enums(catalog: &Catalog) -> impl Iterator<Item = (EnumType, i64, i64)> {
-    let enums = catalog.types().filter_map(|ty| ty.enum_type());
-    enums.map(|of| {
-        let oid = oids::object(of.definition().id);
-        (of, oid, i64::from(enum_array_oid(of)))
+/// Returns all enums and composite types with what they are of values, their numbers, and those of their arrays.
+fn defined(catalog: &Catalog) -> impl Iterator<Item = (&rukh_catalog::Type, DataType, i64, i64)> {
+    let types = catalog.types().filter(|ty| ty.domain().is_none());
+    types.map(|ty| {
+        let of = ty.data_type();
+        (ty.as_ref(), of, oid_of(&of), oid_of(&of.array()))
     })
 }
 
@@ -266,12 +268,23 @@ pub(super) fn pg_type(source: &Source<'_>) -> Vec<Vec<Cell>> {
     let own = TYPES.iter().map(|ty| row(ty, false));
     let arrays = TYPES.iter().filter(|ty| ty.array != 0);
     let arrays = arrays.map(|ty| row(ty, true));
-    let defined = enums(source.catalog()).flat_map(|(of, oid, array)| {
-        let definition = of.definition();
-        let ty = ty(oid, &definition.name, "", 4, "E", array);
-        let owner = super::lookup::owner(source, definition.id);
-        let place = (oids::schema(&definition.schema), owner);
-        [false, true].map(|array| type_row(&ty, array, place))
+    let defined = defined(source.catalog()).flat_map(|(defined, _, oid, array)| {
+        let (length, category) = match defined.record() {
+            Some(_) => (-1, "C"),
+            None => (4, "E"),
+        };
+        let ty = ty(oid, "", "", length, category, array);
+        let owner = super::lookup::owner(source, defined.id().0);
+        let place = (oids::schema(defined.schema()), owner);
+        let row = |array: bool, name: String| {
+            let mut row = type_row(&ty, array, place);
+            row[TYPE_NAME] = name.into();
+            row
+        };
+        [
+            row(false, defined.name().to_string()),
+            row(true, format!("_{}", defined.name())),
+        ]
     });
     let domains = domains(source.catalog()).map(|domain| domain_row(source, domain));
     own.chain(arrays).chain(defined).chain(domains).collect()
@@ -338,6 +351,8 @@ fn type_row(ty: &Type, array: bool, place: (i64, i64)) -> Vec<Cell> {
         "p"
     } else if ty.category == "E" {
         "e"
+    } else if ty.category == "C" {
+        "c"
     } else {
         "b"
     };
@@ -360,7 +375,8 @@ fn type_row(ty: &Type, array: bool, place: (i64, i64)) -> Vec<Cell> {
         !array && matches!(ty.oid, 16 | 25 | 26 | 701 | 1184 | 1186),
         true,
         ",",
-        0,
+        // The relation that has the fields of a composite type is of its number.
+        if ty.category == "C" && !array { oid } else { 0 },
         0,
         element,
         if array { 0 } else { ty.array },

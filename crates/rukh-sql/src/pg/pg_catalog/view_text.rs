@@ -13,11 +13,12 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_syntax::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor,
-    VisitorMut,
+    AccessExpr, Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
+    TableFactor, VisitorMut,
 };
 use rukh_syntax::sqlparser::parser::Parser;
 
+use crate::bind::spelling::rows;
 use rukh_syntax::{RukhDialect, WalkMut, quoted};
 
 /// Returns the query of a view; names in the schemas of `path` stay unqualified.
@@ -104,6 +105,14 @@ impl VisitorMut for Plainly<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Some((record, name)) = rows::field(expr) {
+            let mut field = Ident::with_quote('"', name);
+            plain(&mut field);
+            *expr = Expr::CompoundFieldAccess {
+                root: Box::new(Expr::Nested(Box::new(record.clone()))),
+                access_chain: vec![AccessExpr::Dot(Expr::Identifier(field))],
+            };
+        }
         match expr {
             Expr::Identifier(ident) => plain(ident),
             Expr::CompoundIdentifier(idents) => idents.iter_mut().for_each(plain),

@@ -20,6 +20,7 @@ use crate::sql::dml;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
+use rukh_keys::DataType;
 use rukh_syntax::shown_name;
 use rukh_syntax::sqlparser::ast;
 
@@ -124,7 +125,7 @@ fn columns(
 /// Fails on a type that only results have: with 42P16 on rows, as PostgreSQL, with 0A000 on arrays of several dimensions.
 fn check_stored(field: &Field) -> Result<(), SqlError> {
     check_no_row(field)?;
-    if !field.data_type().is_nested() || data_type_of(field).element().is_some() {
+    if !field.data_type().is_nested() || data_type_of(field).is_composed() {
         return Ok(());
     }
     let name = shown_name(field.name());
@@ -134,7 +135,9 @@ fn check_stored(field: &Field) -> Result<(), SqlError> {
 
 /// Fails with 42P16 on a column whose values are rows.
 pub(super) fn check_no_row(field: &Field) -> Result<(), SqlError> {
+    let declared = data_type_of(field);
     let ty = match field.data_type() {
+        _ if matches!(declared.element().unwrap_or(declared), DataType::Record(_)) => return Ok(()),
         ArrowType::Struct(_) => "record",
         ArrowType::List(of) if matches!(of.data_type(), ArrowType::Struct(_)) => "record[]",
         _ => return Ok(()),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use datafusion::arrow::array::RecordBatch;
 use rukh_catalog::{Column, ColumnId, Table};
 use rukh_functions::scalars::{assigned_datums, check_assigned};
-use rukh_keys::Datum;
+use rukh_keys::{DataType, Datum};
 use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::sqlparser::ast::{
     self, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
@@ -34,18 +34,29 @@ pub(super) fn assignments(
     for (name, value) in given.iter().map(pairs).collect::<Result<Vec<_>, _>>()?.concat() {
         let subscripts = subscripts(name);
         let (name, value) = (ObjectName::from_ast(name)?, value.as_ref());
-        if let Some(of) = &name.schema {
-            // As in PostgreSQL: the name before would be that of a column with fields.
-            let message = format!("column \"{of}\" of relation \"{}\" does not exist", table.name);
-            return Err(SqlError::statement("42703", message).at(name.position));
-        }
+        // The name before that of a field is the column's.
+        let field = name.schema.as_ref().map(|_| name.clone());
+        let name = match &name.schema {
+            Some(column) => ObjectName {
+                schema: None,
+                name: column.clone(),
+                position: name.position,
+            },
+            None => name,
+        };
         let column = column_of(table, &name)?;
         let before = found.iter().position(|(id, _)| *id == column.id);
-        if !subscripts.is_empty() && computed_kind(column).is_none() {
+        if (field.is_some() || !subscripts.is_empty()) && computed_kind(column).is_none() {
             let stored = || Expr::CompoundIdentifier(vec![quoted(relation), quoted(&column.name)]);
             let value_before = before.map_or_else(stored, |at| found[at].1.clone());
-            let changed = elements::changed(value_before, column.ty, &subscripts, value);
-            let changed = changed.map_err(|error| error.at(name.position))?;
+            let changed = match (&field, column.ty) {
+                (Some(field), DataType::Record(of)) if subscripts.is_empty() => {
+                    elements::with_field(&value_before, of, field, value)?
+                }
+                (Some(field), ty) => return Err(no_field(field, ty)),
+                (None, ty) => elements::changed(value_before, ty, &subscripts, value)
+                    .map_err(|error| error.at(name.position))?,
+            };
             match before {
                 Some(at) if in_elements.contains(&column.id) => found[at].1 = changed,
                 Some(_) => return Err(assigned_twice(&name)),
@@ -73,6 +84,16 @@ pub(super) fn assignments(
         }
     }
     Ok(found)
+}
+
+fn no_field(field: &ObjectName, ty: DataType) -> SqlError {
+    let column = field.schema.as_deref().unwrap_or_default();
+    let ty = ty.postgres_name();
+    let message = format!(
+        "cannot assign to field \"{}\" of column \"{column}\" because its type {ty} is not a composite type",
+        field.name
+    );
+    SqlError::statement("42804", message).at(field.position)
 }
 
 fn assigned_twice(name: &ObjectName) -> SqlError {

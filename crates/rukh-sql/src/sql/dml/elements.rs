@@ -4,18 +4,20 @@
 //! |--------------------|--------------------------------------------------------------------------------|
 //! | `a[1] = x`         | `array_assign(a, ARRAY[1], ARRAY[x])`                                           |
 //! | `a[1:2] = x`       | `array_assign(a, ARRAY[1, 2], x)`                                               |
+//! | `r.a = x`          | `named_struct('a', x, 'b', (r).b)`                                              |
 //! | `d['a'][0] = x`    | `jsonb_assign(coalesce(d, '{}'), ARRAY['a', '0'], coalesce(x, 'null'))`          |
 //!
 //! A value is cast to the type of the element, which takes more than PostgreSQL's assignment: texts are read.
 
 use rukh_error::SqlError;
 use rukh_functions::functions::{json::change, lists::dimensions};
-use rukh_keys::DataType;
-use rukh_syntax::Subscript;
+use rukh_keys::{DataType, RecordType};
 use rukh_syntax::make::{call, cast, nested};
 use rukh_syntax::sqlparser::ast::{self, Array, ArrayElemTypeDef, Expr, Value};
+use rukh_syntax::{ObjectName, Subscript};
 
 use super::values::is_default;
+use crate::bind::spelling::rows;
 use crate::bind::spelling::typed_parameters::written_type;
 
 /// Returns the value of a column of which some elements are assigned to; `before` is its value without that.
@@ -60,6 +62,37 @@ pub(super) fn changed(
             Err(SqlError::statement("42804", message))
         }
     }
+}
+
+/// Returns the value of a column of a composite type of which one field is assigned to; `before` is its value without that.
+pub(super) fn with_field(
+    before: &Expr,
+    of: RecordType,
+    name: &ObjectName,
+    value: &Expr,
+) -> Result<Expr, SqlError> {
+    if !of.fields().iter().any(|field| field.name == name.name) {
+        let message = format!(
+            "cannot assign to field \"{}\" of column \"{}\" because there is no such column in data type {}",
+            name.name,
+            name.schema.as_deref().unwrap_or_default(),
+            of.sql_name()
+        );
+        return Err(SqlError::statement("42703", message).at(name.position));
+    }
+    if is_default(value) {
+        let message = "cannot set a subfield to DEFAULT";
+        return Err(SqlError::unsupported(message).at(name.position));
+    }
+    let pairs = of.fields().iter().flat_map(|field| {
+        let value = match field.name == name.name {
+            true => cast(nested(value.clone()), written_type(field.ty)),
+            false => rows::field_access(before.clone(), &field.name),
+        };
+        [string(&field.name), value]
+    });
+    let row = call(rows::RECORD, pairs.collect());
+    Ok(cast(row, written_type(DataType::Record(of))))
 }
 
 fn document(before: Expr, steps: &[Subscript<'_>], value: &Expr) -> Result<Expr, SqlError> {

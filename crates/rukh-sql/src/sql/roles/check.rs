@@ -17,6 +17,7 @@
 //! What is not in the list needs an administrator.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rukh_catalog::{Catalog, Rights, Role, Table, View};
 use rukh_syntax::sqlparser::ast::{
@@ -42,38 +43,39 @@ const DEPTH_MAX: usize = 64;
 const PUBLIC: &str = "public";
 
 /// What one role may do.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Checker<'a> {
     catalog: &'a Catalog,
-    role: &'a Role,
+    /// The role, with the rights of those that it is a member of.
+    role: Arc<Role>,
     /// The role that runs the statement; what it reads through a view is checked for the view's owner, and what functions in views read
     /// for this one.
-    user: &'a Role,
+    user: Arc<Role>,
     depth: usize,
 }
 
 impl<'a> Checker<'a> {
     /// Fails if there is no such role any more.
     pub(crate) fn of(catalog: &'a Catalog, user: &str) -> Result<Self, SqlError> {
-        let role = catalog.role_named(user);
+        let role = catalog.acting(user);
         let role =
             role.ok_or_else(|| SqlError::statement("42704", format!("role \"{user}\" does not exist")))?;
         Ok(Checker {
             catalog,
+            user: role.clone(),
             role,
-            user: role,
             depth: 0,
         })
     }
 
     /// Returns the role.
-    pub(crate) fn role(&self) -> &'a Role {
-        self.role
+    pub(crate) fn role(&self) -> &Role {
+        &self.role
     }
 
     /// Whether the role may read a table.
     pub(crate) fn may_read(&self, table: &Table) -> bool {
-        let rights = self.catalog.rights_on(self.role, &table.schema, table.id.0);
+        let rights = self.catalog.rights_on(&self.role, &table.schema, table.id.0);
         rights.contain(Rights::SELECT)
     }
 
@@ -219,9 +221,12 @@ impl<'a> Checker<'a> {
                 }
             },
             Statement::Type(statement) => match statement.as_ref() {
-                TypeStatement::CreateEnum { name, .. } => self.create_in(name),
+                TypeStatement::CreateEnum { name, .. } | TypeStatement::CreateRecord { name, .. } => {
+                    self.create_in(name)
+                }
                 TypeStatement::CreateDomain(domain) => self.create_in(&domain.name),
                 TypeStatement::AddValue { name, .. }
+                | TypeStatement::AlterRecord { name, .. }
                 | TypeStatement::RenameValue { name, .. }
                 | TypeStatement::AlterDomain { name, .. } => self.own_type(name),
                 TypeStatement::Drop { names, .. } => names.iter().try_for_each(|name| self.own_type(name)),
@@ -389,9 +394,9 @@ impl<'a> Checker<'a> {
             ));
         }
         let owner = Checker {
-            role: owner,
+            role: self.catalog.acting(&owner.name).unwrap_or_else(|| owner.clone()),
             depth: self.depth + 1,
-            ..*self
+            ..self.clone()
         };
         if let Statement::Query(query) = parse(&view.sql)? {
             owner.reads(query.as_ref(), false)?;
@@ -411,9 +416,9 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         let user = Checker {
-            role: self.user,
+            role: self.user.clone(),
             depth,
-            ..*self
+            ..self.clone()
         };
         let Statement::Query(mut query) = parse(sql)? else {
             return Ok(());
@@ -455,24 +460,30 @@ impl<'a> Checker<'a> {
     ) -> Result<(), SqlError> {
         if schema != PUBLIC
             && !self.role.owns.contains(&object)
-            && self.catalog.rights_in(self.role, schema).is_empty()
+            && self.catalog.rights_in(&self.role, schema).is_empty()
         {
             return Err(denied(format!("permission denied for schema {schema}")));
         }
-        match self.catalog.rights_on(self.role, schema, object).contain(rights) {
+        match self.catalog.rights_on(&self.role, schema, object).contain(rights) {
             true => Ok(()),
             false => Err(denied(format!("permission denied for {}", name()))),
         }
     }
 
-    /// Checks that the role may make schemas, for itself.
+    /// Whether the role is a member of another.
+    fn is_member(&self, of: &str) -> bool {
+        let of = self.catalog.role_named(of);
+        of.is_some_and(|of| self.catalog.is_member(self.role.id, of.id))
+    }
+
+    /// Checks that the role may make schemas, for itself or a role that it is a member of.
     fn create_schema(&self, owner: Option<&Name>) -> Result<(), SqlError> {
-        if owner.is_some_and(|owner| owner.text != self.role.name) {
+        if owner.is_some_and(|owner| !self.is_member(&owner.text)) {
             return Err(denied(
                 "must be superuser to create schemas of other roles".to_string(),
             ));
         }
-        match self.catalog.rights_in(self.role, "").contain(Rights::CREATE) {
+        match self.catalog.rights_in(&self.role, "").contain(Rights::CREATE) {
             true => Ok(()),
             false => Err(denied("permission denied for database rukh".to_string())),
         }
@@ -492,7 +503,7 @@ impl<'a> Checker<'a> {
 
     fn create_in(&self, name: &ObjectName) -> Result<(), SqlError> {
         let schema = name.schema.as_deref().unwrap_or(PUBLIC);
-        let rights = self.catalog.rights_in(self.role, schema);
+        let rights = self.catalog.rights_in(&self.role, schema);
         // Every role may make what is temporary, in a schema that it then owns.
         let is_made = is_temporary(schema) && !self.catalog.has_schema(schema);
         match is_made || rights.contain(Rights::CREATE) || rights.contain(Rights::DDL) {
@@ -550,7 +561,7 @@ impl<'a> Checker<'a> {
     }
 
     fn own_id(&self, schema: &str, id: u32, kind: &str, name: &str) -> Result<(), SqlError> {
-        let rights = self.catalog.rights_on(self.role, schema, id);
+        let rights = self.catalog.rights_on(&self.role, schema, id);
         match rights.contain(Rights::DDL) {
             true => Ok(()),
             false => Err(denied(format!("must be owner of {kind} {name}"))),

@@ -3,7 +3,7 @@
 //! Messages and SQLSTATEs are PostgreSQL's. Only administrators make roles and change them; a role may change
 //! its own password, and give rights on what it owns.
 
-use rukh_catalog::{Catalog, Function, GrantTarget, Rights, Role, RoleId};
+use rukh_catalog::{Catalog, Function, GrantTarget, Membership, Rights, Role, RoleId};
 use rukh_engine::RoleChanges;
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::{
@@ -52,6 +52,12 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
                 on,
                 roles,
             } => run.grant(*gives, *rights, on, roles),
+            RoleStatement::Member {
+                gives,
+                roles,
+                members,
+                admin,
+            } => run.member(*gives, roles, members, *admin, &mut notices),
             RoleStatement::Owner { kind, object, role } => run.owner(*kind, object, role),
         }
     })?;
@@ -60,8 +66,8 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
         RoleStatement::Create { .. } => "CREATE ROLE",
         RoleStatement::Alter { .. } => "ALTER ROLE",
         RoleStatement::Drop { .. } => "DROP ROLE",
-        RoleStatement::Grant { gives: true, .. } => "GRANT",
-        RoleStatement::Grant { .. } => "REVOKE",
+        RoleStatement::Grant { gives: true, .. } | RoleStatement::Member { gives: true, .. } => "GRANT",
+        RoleStatement::Grant { .. } | RoleStatement::Member { .. } => "REVOKE",
         RoleStatement::Owner { kind, .. } => match kind {
             Ownable::Table => "ALTER TABLE",
             Ownable::View => "ALTER VIEW",
@@ -84,7 +90,7 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         };
         let engine = session.engine().clone();
         return engine.change_roles(|catalog| {
-            let mut role = Checker::of(catalog, &user)?.role().clone();
+            let mut role = stored(catalog, &user)?;
             role.owns
                 .extend(catalog.schema_named(&name.text).map(|schema| schema.id.0));
             Ok(put(role))
@@ -98,7 +104,7 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         Statement::CreateView(view) => &view.name,
         Statement::CreateSequence { name, .. } => name,
         Statement::Type(statement) => match statement.as_ref() {
-            TypeStatement::CreateEnum { name, .. } => name,
+            TypeStatement::CreateEnum { name, .. } | TypeStatement::CreateRecord { name, .. } => name,
             TypeStatement::CreateDomain(domain) => &domain.name,
             _ => return Ok(()),
         },
@@ -127,13 +133,19 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
         return Ok(());
     }
     engine.change_roles(|catalog| {
-        let mut role = Checker::of(catalog, &user)?.role().clone();
+        let mut role = stored(catalog, &user)?;
         role.owns.extend(new);
         Ok(RoleChanges {
             put: vec![role],
             removed: Vec::new(),
         })
     })
+}
+
+/// Returns a role as it is stored, without what it has by way of others.
+fn stored(catalog: &Catalog, name: &str) -> Result<Role, SqlError> {
+    let role = catalog.role_named(name).map(|role| role.as_ref().clone());
+    role.ok_or_else(|| SqlError::statement("42704", format!("role \"{name}\" does not exist")))
 }
 
 /// Makes a function a role's own.
@@ -295,6 +307,15 @@ impl Run<'_> {
         }
         let mut role = Role::new(&name.text);
         set_options(&mut role, options, verifier)?;
+        for of in &options.in_roles {
+            let of = self.role(of)?.id;
+            if !role.member_of.iter().any(|known| known.role == of) {
+                role.member_of.push(Membership {
+                    role: of,
+                    admin: false,
+                });
+            }
+        }
         Ok(put(role))
     }
 
@@ -410,6 +431,71 @@ impl Run<'_> {
         })
     }
 
+    /// Makes roles members of others, or no longer.
+    fn member(
+        &self,
+        gives: bool,
+        roles: &[Name],
+        members: &[Name],
+        admin: bool,
+        notices: &mut Vec<Notice>,
+    ) -> Result<RoleChanges, SqlError> {
+        let mut put: Vec<Role> = Vec::new();
+        for name in members {
+            let member = self.role(name)?;
+            if !put.iter().any(|known| known.id == member.id) {
+                put.push(member);
+            }
+        }
+        for name in roles {
+            let of = self.role(name)?;
+            self.check_admin(&of)?;
+            for member in &mut put {
+                let known = member.member_of.iter().position(|known| known.role == of.id);
+                match (gives, known) {
+                    (true, _) if self.catalog.is_member(of.id, member.id) => {
+                        let message = format!("role \"{}\" is a member of role \"{}\"", of.name, member.name);
+                        return Err(SqlError::statement("0LP01", message).at(name.position));
+                    }
+                    (true, Some(at)) if admin && !member.member_of[at].admin => {
+                        member.member_of[at].admin = true
+                    }
+                    (true, Some(_)) => notices.push(Notice::new(format!(
+                        "role \"{}\" is already a member of role \"{}\"",
+                        member.name, of.name
+                    ))),
+                    (true, None) => member.member_of.push(Membership { role: of.id, admin }),
+                    (false, Some(at)) if admin => member.member_of[at].admin = false,
+                    (false, Some(at)) => {
+                        member.member_of.remove(at);
+                    }
+                    (false, None) => notices.push(Notice::warning(format!(
+                        "role \"{}\" is not a member of role \"{}\"",
+                        member.name, of.name
+                    ))),
+                }
+            }
+        }
+        Ok(RoleChanges {
+            put,
+            removed: Vec::new(),
+        })
+    }
+
+    /// Fails with 42501 unless the session's role may make others members of a role.
+    fn check_admin(&self, of: &Role) -> Result<(), SqlError> {
+        let Some(user) = self.user else { return Ok(()) };
+        let acting = stored(self.catalog, user)?;
+        let is_admin = |role: &&std::sync::Arc<Role>| {
+            let mut all = role.member_of.iter();
+            self.catalog.is_member(acting.id, role.id) && all.any(|known| known.role == of.id && known.admin)
+        };
+        match acting.superuser || self.catalog.roles().any(|role| is_admin(&role)) {
+            true => Ok(()),
+            false => Err(denied(format!("must have admin option on role \"{}\"", of.name))),
+        }
+    }
+
     /// Returns what GRANT names, which the session's role must own, and the rights that it has.
     fn targets(&self, on: &GrantObjects) -> Result<(Vec<GrantTarget>, Rights), SqlError> {
         let mut targets = Vec::new();
@@ -498,7 +584,8 @@ impl Run<'_> {
         let Some(user) = self.user else {
             return Ok(());
         };
-        let role = Checker::of(self.catalog, user)?.role();
+        let checker = Checker::of(self.catalog, user)?;
+        let role = checker.role();
         match role.superuser || role.owns.contains(&id) {
             true => Ok(()),
             false => {
@@ -580,6 +667,9 @@ fn set_options(
     }
     if let Some(login) = options.login {
         role.login = login;
+    }
+    if let Some(inherit) = options.inherit {
+        role.no_inherit = !inherit;
     }
     if let Some(verifier) = verifier {
         role.verifier = verifier;

@@ -28,7 +28,11 @@ impl Session {
         let own = self.who.read().clone();
         let may = match own.as_deref() {
             None => true,
-            Some(own) => own == name || Checker::of(&catalog, own)?.role().superuser,
+            Some(own) => {
+                let member = Checker::of(&catalog, own)?.role().clone();
+                let of = catalog.role_named(name).map(|role| role.id);
+                member.superuser || of.is_some_and(|of| catalog.is_member(member.id, of))
+            }
         };
         match may {
             true => Ok(()),

@@ -1,6 +1,6 @@
 //! Names of types: from sqlparser's tree to the types that columns have.
 
-use rukh_keys::{DataType, EnumType, ValueError};
+use rukh_keys::{DataType, EnumType, RecordType, ValueError};
 use sqlparser::ast::{self, ArrayElemTypeDef, DataType as Parsed, ExactNumberInfo, Ident, TimezoneInfo};
 
 use crate::StatementError;
@@ -30,7 +30,7 @@ pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
             Some(digits) => named(&format!("time({digits})")),
         },
         Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => data_type(element).map(DataType::array),
-        Parsed::Custom(name, _) if let Some(found) = found_enum(name) => Ok(DataType::Enum(found)),
+        Parsed::Custom(name, _) if let Some(found) = found_data_type(name) => Ok(found),
         Parsed::Array(_) => Err(StatementError::unsupported("arrays are written as type[]")),
         // sqlparser keeps a name in quotes as it is; types have no capitals.
         _ => named(&parsed.to_string().replace('"', "")),
@@ -64,21 +64,32 @@ pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, St
 /// Returns a type that was found among the definitions as the tree of a statement has it, until it is planned.
 ///
 /// It is a word without quotes that has a blank, which no statement can have.
-pub fn found_type(found: EnumType) -> Parsed {
-    let word = Ident::new(format!("{FOUND}{}", found.number()));
-    Parsed::Custom(ast::ObjectName::from(vec![word]), Vec::new())
+pub fn found_type(found: DataType) -> Option<Parsed> {
+    let word = match found {
+        DataType::Enum(of) => format!("{ENUM}{}", of.number()),
+        DataType::Record(of) => format!("{RECORD}{}", of.number()),
+        _ => return None,
+    };
+    Some(Parsed::Custom(
+        ast::ObjectName::from(vec![Ident::new(word)]),
+        Vec::new(),
+    ))
 }
 
-const FOUND: &str = "enum ";
+const ENUM: &str = "enum ";
+const RECORD: &str = "row ";
 
-/// Returns the enum that such a word is of.
-pub fn found_enum(name: &ast::ObjectName) -> Option<EnumType> {
-    match name.0.as_slice() {
-        [ast::ObjectNamePart::Identifier(word)] if word.quote_style.is_none() => {
-            EnumType::numbered(word.value.strip_prefix(FOUND)?.parse().ok()?)
-        }
-        _ => None,
+/// Returns the type that such a word is of.
+pub fn found_data_type(name: &ast::ObjectName) -> Option<DataType> {
+    let [ast::ObjectNamePart::Identifier(word)] = name.0.as_slice() else {
+        return None;
+    };
+    if word.quote_style.is_some() {
+        return None;
     }
+    let number = |prefix| word.value.strip_prefix(prefix)?.parse().ok();
+    let of_enum = number(ENUM).and_then(EnumType::numbered).map(DataType::Enum);
+    of_enum.or_else(|| Some(DataType::Record(RecordType::numbered(number(RECORD)?)?)))
 }
 
 fn float(bits: u64) -> Result<DataType, StatementError> {

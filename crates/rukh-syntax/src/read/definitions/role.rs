@@ -5,9 +5,11 @@
 //! DROP {USER | ROLE} [IF EXISTS] name, …
 //! GRANT  right, … ON objects TO   {role | PUBLIC}, …
 //! REVOKE right, … ON objects FROM {role | PUBLIC}, … [RESTRICT]
+//! GRANT  role, … TO   role, … [WITH ADMIN OPTION]
+//! REVOKE [ADMIN OPTION FOR] role, … FROM role, … [RESTRICT]
 //! ALTER {TABLE | VIEW | SEQUENCE | SCHEMA} name OWNER TO role
 //!
-//! option:   [NO]SUPERUSER | [NO]LOGIN | [ENCRYPTED] PASSWORD 'x' | PASSWORD NULL | VALID UNTIL 'time'
+//! option:   [NO]SUPERUSER | [NO]LOGIN | [NO]INHERIT | IN ROLE role, … | [ENCRYPTED] PASSWORD 'x' | PASSWORD NULL | VALID UNTIL 'time'
 //! right:    ALL [PRIVILEGES] | SELECT | INSERT | UPDATE | DELETE | TRUNCATE | USAGE | CREATE
 //!           | READ | WRITE | DDL
 //! objects:  [TABLE] name, … | SEQUENCE name, … | ALL {TABLES | SEQUENCES} IN SCHEMA name, …
@@ -57,7 +59,7 @@ pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementEr
             if is_user {
                 options.login = Some(true);
             }
-            read_options(reader, &mut options)?;
+            read_options(reader, &mut options, true)?;
             Ok(RoleStatement::Create { name, options })
         }
         "alter" => {
@@ -66,7 +68,7 @@ pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementEr
                 return Err(reader.unsupported("roles have no settings, and keep their names"));
             }
             let mut options = RoleOptions::default();
-            read_options(reader, &mut options)?;
+            read_options(reader, &mut options, false)?;
             Ok(RoleStatement::Alter { name, options })
         }
         _ => {
@@ -77,7 +79,11 @@ pub(crate) fn role(reader: &mut Reader<'_>) -> Result<RoleStatement, StatementEr
     }
 }
 
-fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<(), StatementError> {
+fn read_options(
+    reader: &mut Reader<'_>,
+    options: &mut RoleOptions,
+    takes_roles: bool,
+) -> Result<(), StatementError> {
     reader.accept(&["with"]);
     while let Token::Word(_) = reader.peek_at(0) {
         let position = reader.position();
@@ -96,10 +102,15 @@ fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<()
                 let text = reader.string()?;
                 options.valid_until = Some(Name { text, position });
             }
+            "inherit" => options.inherit = Some(true),
+            "noinherit" => options.inherit = Some(false),
+            "in" if takes_roles && (reader.accept(&["role"]) || reader.accept(&["group"])) => {
+                options.in_roles.extend(reader.list(Reader::name)?);
+            }
             // What every role is anyway.
-            "inherit" | "nocreatedb" | "nocreaterole" | "noreplication" | "nobypassrls" => {}
-            "noinherit" | "createdb" | "createrole" | "replication" | "bypassrls" | "connection" | "in"
-            | "role" | "admin" | "user" | "sysid" => {
+            "nocreatedb" | "nocreaterole" | "noreplication" | "nobypassrls" => {}
+            "createdb" | "createrole" | "replication" | "bypassrls" | "connection" | "in" | "role"
+            | "admin" | "user" | "sysid" => {
                 let message = format!("role option {} is not supported", word.text.to_ascii_uppercase());
                 return Err(StatementError::unsupported(message).at(position));
             }
@@ -115,6 +126,9 @@ fn read_options(reader: &mut Reader<'_>, options: &mut RoleOptions) -> Result<()
 fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, StatementError> {
     if !gives && reader.peeks(&["grant", "option"]) {
         return Err(reader.unsupported("grant options are not supported"));
+    }
+    if is_of_roles(reader) {
+        return membership(reader, gives);
     }
     let rights = match reader.accept(&["all"]) {
         true => {
@@ -144,6 +158,36 @@ fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, Statemen
     })
 }
 
+/// Whether GRANT or REVOKE has roles in the place of rights: TO or FROM follows without ON.
+fn is_of_roles(reader: &Reader<'_>) -> bool {
+    let ends = |at: &usize| {
+        let words = ["on", "to", "from"];
+        words.iter().any(|word| reader.peeks_at(*at, word)) || *reader.peek_at(*at) == Token::EOF
+    };
+    let end = (0..).find(ends).unwrap_or_default();
+    end > 0 && !reader.peeks_at(end, "on") && *reader.peek_at(end) != Token::EOF
+}
+
+fn membership(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, StatementError> {
+    let mut admin = !gives && reader.accept(&["admin", "option", "for"]);
+    let roles = reader.list(Reader::name)?;
+    reader.expect(&[if gives { "to" } else { "from" }])?;
+    let members = reader.list(Reader::name)?;
+    if gives && reader.accept(&["with"]) {
+        reader.expect(&["admin", "option"])?;
+        admin = true;
+    }
+    if !gives {
+        reader.cascade();
+    }
+    Ok(RoleStatement::Member {
+        gives,
+        roles,
+        members,
+        admin,
+    })
+}
+
 fn right(reader: &mut Reader<'_>) -> Result<Rights, StatementError> {
     let word = reader.any_word()?;
     let named = Rights::NAMED.iter().find(|(name, _)| *name == word.text);
@@ -153,10 +197,6 @@ fn right(reader: &mut Reader<'_>) -> Result<Rights, StatementError> {
         (None, "write") => Rights::WRITE,
         (None, "references" | "trigger" | "execute" | "temporary" | "temp" | "connect" | "maintain") => {
             let message = format!("the right {} is not supported", word.text.to_ascii_uppercase());
-            return Err(StatementError::unsupported(message).at(word.position));
-        }
-        (None, _) if reader.peeks_any(&["to", "from"]) => {
-            let message = "memberships of roles are not supported";
             return Err(StatementError::unsupported(message).at(word.position));
         }
         (None, other) => {

@@ -193,6 +193,19 @@ fn utility_statements() {
         ),
         ("CREATE TYPE mood AS ENUM ()", "enum mood ()"),
         (
+            "CREATE TYPE s.place AS (street TEXT, at POINTS[])",
+            "record s.place (street VARCHAR, at points[])",
+        ),
+        ("CREATE TYPE nothing AS ()", "record nothing ()"),
+        (
+            "ALTER TYPE place ADD ATTRIBUTE zip INT CASCADE, DROP ATTRIBUTE IF EXISTS a RESTRICT, ALTER ATTRIBUTE b SET DATA TYPE BIGINT",
+            "record place add zip INTEGER, drop if exists a, type b BIGINT",
+        ),
+        (
+            "ALTER TYPE place RENAME ATTRIBUTE a TO b",
+            "record place rename a to b",
+        ),
+        (
             "ALTER TYPE mood ADD VALUE IF NOT EXISTS 'a' BEFORE 'b'",
             "type mood add if not exists a before b",
         ),
@@ -366,17 +379,17 @@ fn utility_errors() {
         ),
         ("CLUSTER t", "0A000", "CLUSTER is not supported", 1),
         (
-            "GRANT u TO v",
-            "0A000",
-            "memberships of roles are not supported",
-            7,
+            "GRANT u TO v WITH GRANT OPTION",
+            "42601",
+            "syntax error at or near \"GRANT\"",
+            19,
         ),
         ("DROP TRIGGER v", "0A000", "DROP TRIGGER is not supported", 1),
         (
-            "CREATE TYPE v AS (a INT)",
+            "CREATE TYPE v AS RANGE (subtype = int4)",
             "0A000",
-            "CREATE TYPE makes enums: AS ENUM ('label', …)",
-            15,
+            "CREATE TYPE makes enums and composite types: AS ENUM ('label', …), AS (field type, …)",
+            18,
         ),
         (
             "CREATE TYPE v AS ENUM (a)",

@@ -371,6 +371,26 @@ fn type_statement(statement: &TypeStatement) -> String {
             let labels: Vec<String> = labels.iter().map(text).collect();
             format!("enum {} ({})", object(name), labels.join(", "))
         }
+        TypeStatement::CreateRecord { name, fields } => {
+            let fields = fields.iter().map(|(name, ty)| format!("{} {ty}", name.text));
+            format!(
+                "record {} ({})",
+                object(name),
+                fields.collect::<Vec<_>>().join(", ")
+            )
+        }
+        TypeStatement::AlterRecord { name, actions } => {
+            let action = |action: &AttributeAction| match action {
+                AttributeAction::Add { name, ty } => format!("add {} {ty}", name.text),
+                AttributeAction::Drop { name, if_exists } => {
+                    format!("drop {}{}", if *if_exists { "if exists " } else { "" }, name.text)
+                }
+                AttributeAction::Type { name, ty } => format!("type {} {ty}", name.text),
+                AttributeAction::Rename { name, new } => format!("rename {} to {}", name.text, new.text),
+            };
+            let actions: Vec<String> = actions.iter().map(action).collect();
+            format!("record {} {}", object(name), actions.join(", "))
+        }
         TypeStatement::AddValue {
             name,
             if_not_exists,

@@ -38,6 +38,7 @@ pub(super) fn moved_type(
     let (old_schema, old_name) = match &mut kind {
         TypeKind::Enum(of) => (&mut of.schema, &mut of.name),
         TypeKind::Domain(of) => (&mut of.schema, &mut of.name),
+        TypeKind::Record(of) => (&mut of.schema, &mut of.name),
     };
     *old_schema = schema.to_string();
     *old_name = name.to_string();

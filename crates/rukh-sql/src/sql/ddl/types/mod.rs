@@ -2,6 +2,7 @@
 
 mod changed;
 mod domain;
+mod record;
 mod statements;
 
 pub(super) use statements::{rename, run, set_schema};

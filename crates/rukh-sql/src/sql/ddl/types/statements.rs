@@ -7,7 +7,7 @@ use rukh_keys::{EnumDefinition, EnumType, LabelError, LabelPlace};
 use rukh_syntax::{AddedPlace, Name, ObjectName, TypeStatement};
 
 use super::changed::{changed, check_free, moved_type};
-use super::domain;
+use super::{domain, record};
 use crate::bind::names::type_names::Change;
 use crate::exec::session_settings::notice::Notice;
 use crate::sql::ddl::names::{schema_of, type_named, unknown};
@@ -24,6 +24,12 @@ pub(in crate::sql::ddl) fn run(
 ) -> Result<&'static str, SqlError> {
     match statement {
         TypeStatement::CreateEnum { name, labels } => create(session, name, labels).map(|()| "CREATE TYPE"),
+        TypeStatement::CreateRecord { name, fields } => {
+            record::create(session, name, fields).map(|()| "CREATE TYPE")
+        }
+        TypeStatement::AlterRecord { name, actions } => {
+            record::alter(session, name, actions).map(|()| "ALTER TYPE")
+        }
         TypeStatement::AddValue {
             name,
             if_not_exists,
@@ -59,7 +65,7 @@ fn enum_named<'c>(
     let found = type_named(catalog, name)?;
     match &found.kind {
         TypeKind::Enum(labels) => Ok((found, labels)),
-        TypeKind::Domain(_) => {
+        _ => {
             let message = format!("\"{}\" is not an enum", name.name);
             Err(SqlError::statement("42809", message).at(name.position))
         }
