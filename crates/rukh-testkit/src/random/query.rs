@@ -328,6 +328,12 @@ fn place_of_in(table: &RandomTable, random: &mut StdRng) -> (&'static str, Strin
     }
 }
 
+/// Whether the values of a column are rows, which are not looked for among those of a subquery.
+pub(crate) fn is_row(table: &RandomTable, name: &str) -> bool {
+    let mut columns = table.columns.iter();
+    columns.any(|column| column.name == name && matches!(column.ty, DataType::Record(_)))
+}
+
 /// The rows that fulfil the condition, joined with all rows by equal values.
 fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
     let pairs: Vec<(&str, &str)> = (0..random.random_range(1..=2))
@@ -342,7 +348,7 @@ fn joined(table: &RandomTable, random: &mut StdRng) -> (String, String) {
     let not = if random.random_bool(0.4) { "NOT " } else { "" };
     match random.random_range(0..6) {
         4 | 5 => correlated(table, random, &names),
-        0 => {
+        0 if !is_row(table, pairs[0].0) => {
             let (kept, found) = pairs[0];
             let (before, after) = place_of_in(table, random);
             (
@@ -476,7 +482,7 @@ fn correlated(table: &RandomTable, random: &mut StdRng, names: &str) -> (String,
             format!("SELECT {names} FROM t AS r WHERE {not}EXISTS (SELECT 1 FROM {rows}"),
             format!(") AS l WHERE {condition})"),
         ),
-        5 => (
+        5 if !is_row(table, kept) => (
             format!("SELECT {names} FROM t AS r WHERE r.{kept} {not}IN (SELECT l.{found} FROM {rows}"),
             format!(") AS l WHERE {condition})"),
         ),

@@ -99,6 +99,21 @@ fn beside_null(op: Operator, is_there: Expr) -> Expr {
     }
 }
 
+/// Fails with 0A000 if a row is looked for among those of a subquery.
+pub(crate) fn refuse_in_subquery(fields: &[&Field]) -> DataFusionResult<()> {
+    match fields
+        .iter()
+        .any(|field| matches!(field.data_type(), ArrowType::Struct(_)))
+    {
+        true => {
+            let error = SqlError::unsupported("IN, ANY and ALL of a subquery do not take rows as values");
+            let error = error.with_hint("Write the fields: (a, b) IN (SELECT x, y …).");
+            Err(DataFusionError::External(Box::new(error)))
+        }
+        false => Ok(()),
+    }
+}
+
 /// Returns `row IN (…)` as comparisons; `None` of other values.
 ///
 /// # Errors
