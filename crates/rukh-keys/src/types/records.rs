@@ -71,8 +71,8 @@ impl RecordType {
         RecordType(known)
     }
 
-    /// Returns the type of rows that are of no type with a name, such as those of `ROW(…)`; `None` where a process has seen
-    /// [`UNNAMED_MAX`] of these.
+    /// Returns the type of rows that are of no type with a name, such as those of `ROW(…)`; `None` where a process knows
+    /// 10,000 types.
     pub fn unnamed(fields: Vec<RecordField>) -> Option<RecordType> {
         let definition = RecordDefinition {
             id: 0,

@@ -41,7 +41,7 @@ pub(crate) const FUNCTIONS: [(&str, Compute); 6] = [
     }),
 ];
 
-/// The name of [`ASSIGN`].
+/// The function that SET of elements of arrays calls.
 pub const ARRAY_ASSIGN: &str = "array_assign";
 
 /// `array_assign(array, places, elements)`, which SET of elements calls: places are a subscript, or the bounds of a slice. An array that
