@@ -167,8 +167,10 @@ pub(crate) async fn watched_plan(
     let plan = once::shared(plan, &volatile_names)?;
     watch("once", Made::Plan(&plan));
     let plan = keep_apart(plan)?;
+    let bound = plan.schema().clone();
     let plan = state.optimize(&plan).map_err(|error| of_form(error.into()))?;
     let plan = union_fields::alike(join_again(plan)?)?;
+    let plan = union_fields::rows_as_bound(plan, &bound)?;
     watch("optimised", Made::Plan(&plan));
     Ok(plan)
 }

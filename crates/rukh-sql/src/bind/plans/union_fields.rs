@@ -5,11 +5,14 @@
 //! aggregate above then fails, since the two differ. The types are made alike when the plan is bound
 //! (`types/union_types`), but the optimizer makes columns of expressions later: `coalesce(a, b)` is `a` where `a` is
 //! NOT NULL.
+//!
+//! Where a relation turns out to have no rows, the optimizer makes NULLs of the Arrow types of its columns. Of rows as values that type
+//! says less than that of the column, which it gets back here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::FieldRef;
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result as DataFusionResult;
@@ -39,6 +42,36 @@ pub(crate) fn alike(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
         other => other.recompute_schema().map(Transformed::yes),
     })?;
     Ok(alike.data)
+}
+
+/// Gives columns of rows the composite types that they have in the schema of the plan as it was bound.
+///
+/// The plan is an optimised one.
+pub(crate) fn rows_as_bound(plan: LogicalPlan, bound: &DFSchema) -> DataFusionResult<LogicalPlan> {
+    let is_lost = |field: &FieldRef, bound: &FieldRef| {
+        let is_row = matches!(bound.data_type(), ArrowType::Struct(_));
+        is_row && field.metadata().is_empty() && !bound.metadata().is_empty()
+    };
+    let schema = plan.schema().clone();
+    let mut pairs = schema.fields().iter().zip(bound.fields());
+    if !pairs.any(|(field, bound)| is_lost(field, bound)) {
+        return Ok(plan);
+    }
+    let columns = schema
+        .iter()
+        .zip(bound.fields())
+        .map(|((qualifier, field), bound)| {
+            let column = Expr::Column(Column::from((qualifier, field)));
+            if !is_lost(field, bound) {
+                return column;
+            }
+            let typed = field.as_ref().clone().with_metadata(bound.metadata().clone());
+            let cast = Cast::new_from_field(Box::new(column), Arc::new(typed));
+            Expr::Cast(cast).alias_qualified(qualifier.cloned(), field.name())
+        });
+    LogicalPlanBuilder::from(plan)
+        .project(columns.collect::<Vec<_>>())?
+        .build()
 }
 
 /// Returns for each column what the inputs say of it that say anything; `None` where they differ.
