@@ -357,11 +357,33 @@ impl Catalog {
         if role.superuser || role.owns.contains(&object) {
             return Rights::ALL;
         }
-        let own = self.rights_in(role, schema);
-        let on = GrantTarget::Object(object);
+        self.rights_in(role, schema)
+            .with(self.granted(role, &GrantTarget::Object(object)))
+    }
+
+    /// Returns the columns of a table or view, each with its number in rights: the id of a table's, the place of a view's.
+    pub fn columns_of(&self, object: u32) -> Vec<(u32, &str)> {
+        if let Some(table) = self.table(TableId(object)) {
+            let columns = table.declared_columns().iter();
+            return columns
+                .map(|column| (column.id.0, column.name.as_str()))
+                .collect();
+        }
+        let view = self.views().find(|view| view.id.0 == object);
+        let columns = view.into_iter().flat_map(|view| &view.columns);
+        (0..).zip(columns.map(|column| column.name.as_str())).collect()
+    }
+
+    /// Returns what a role may do with a column of a table or view by rights on the column alone.
+    pub fn rights_on_column(&self, role: &Role, object: u32, column: u32) -> Rights {
+        self.granted(role, &GrantTarget::Column { object, column })
+    }
+
+    /// Returns the rights granted to a role and to `public`.
+    fn granted(&self, role: &Role, on: &GrantTarget) -> Rights {
         let public = self.roles.get(&RoleId::PUBLIC);
-        let public = public.map_or(Rights::NONE, |public| public.granted(&on));
-        own.with(role.granted(&on)).with(public)
+        let public = public.map_or(Rights::NONE, |public| public.granted(on));
+        role.granted(on).with(public)
     }
 
     /// Returns what a role may do in a schema with whatever it has.

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Catalog, FunctionId, SchemaId, SequenceId, TableId, TypeId, ViewId};
+use crate::{Catalog, ColumnId, FunctionId, SchemaId, SequenceId, TableId, TypeId, ViewId};
 
 /// Identifies a role for its whole life; never reused, and not the id of anything else either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,6 +80,13 @@ pub enum GrantTarget {
     Schema(String),
     /// A table, view or sequence, by its id.
     Object(u32),
+    /// A column of a table or view.
+    Column {
+        /// Id of the table or view.
+        object: u32,
+        /// Id of a table's column, place of a view's.
+        column: u32,
+    },
 }
 
 /// A set of rights.
@@ -107,6 +114,8 @@ impl Rights {
     pub const DDL: Rights = Rights(1 << 7);
     /// Change rows in any way.
     pub const WRITE: Rights = Rights(0b11110);
+    /// Those that columns have.
+    pub const OF_COLUMNS: Rights = Rights(0b111);
     /// All of them.
     pub const ALL: Rights = Rights(0xff);
 
@@ -132,6 +141,12 @@ impl Rights {
     #[must_use]
     pub fn without(self, other: Rights) -> Rights {
         Rights(self.0 & !other.0)
+    }
+
+    /// Returns those that are in both.
+    #[must_use]
+    pub fn common(self, other: Rights) -> Rights {
+        Rights(self.0 & other.0)
     }
 
     /// Returns whether all of the other are among these.
@@ -181,6 +196,16 @@ impl Role {
         }
     }
 
+    /// Takes rights on a table or view from each of its columns.
+    pub fn revoke_on_columns(&mut self, object: u32, rights: Rights) {
+        let is_meant =
+            |on: &GrantTarget| matches!(on, GrantTarget::Column { object: of, .. } if *of == object);
+        for grant in self.grants.iter_mut().filter(|grant| is_meant(&grant.on)) {
+            grant.rights = grant.rights.without(rights);
+        }
+        self.grants.retain(|grant| !grant.rights.is_empty());
+    }
+
     /// Forgets what the catalog does not have any more.
     pub fn prune(&mut self, catalog: &Catalog) {
         let is_there = |id: u32| {
@@ -195,7 +220,11 @@ impl Role {
         self.member_of.retain(|of| catalog.role(of.role).is_some());
         self.grants.retain(|grant| match grant.on {
             GrantTarget::Object(id) => is_there(id),
-            _ => true,
+            GrantTarget::Column { object, column } => match catalog.table(TableId(object)) {
+                Some(table) => table.column(ColumnId(column)).is_some(),
+                None => is_there(object),
+            },
+            GrantTarget::Schema(_) | GrantTarget::Database => true,
         });
     }
 }

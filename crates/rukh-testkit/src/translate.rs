@@ -25,12 +25,13 @@ pub struct Translator {
     tables: BTreeMap<String, TableNames>,
 }
 
-/// Whether SHOW or SET is about what both know: transactions and their commits, and schemas.
+/// Whether SHOW or SET is about what both know: transactions and their commits, schemas, and roles.
 fn is_of_transactions(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
     [
         "transaction",
         "set constraints",
+        "set role",
         "synchronous_commit",
         "search_path",
     ]

@@ -22,7 +22,7 @@ pub use functions::{
 };
 pub use names::{CommentTarget, Expression, Name, ObjectName, TypeName, folded, undefined_type};
 pub use objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, Restart, SequenceOptions};
-pub use roles::{GrantObjects, RoleOptions, RoleStatement, Secret};
+pub use roles::{GrantObjects, GrantedRights, RoleOptions, RoleStatement, Secret};
 pub use rows::{
     DeleteStatement, InsertStatement, MergeAction, MergeClause, MergeKind, MergeStatement, Overriding,
     UpdateStatement,

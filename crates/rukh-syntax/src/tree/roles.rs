@@ -33,8 +33,8 @@ pub enum RoleStatement {
     Grant {
         /// Whether rights are given; else they are taken.
         gives: bool,
-        /// The rights; `None` for all that the objects have.
-        rights: Option<Rights>,
+        /// The rights, those on columns apart.
+        rights: Vec<GrantedRights>,
         /// On what.
         on: GrantObjects,
         /// The roles; `None` for PUBLIC.
@@ -60,6 +60,15 @@ pub enum RoleStatement {
         /// The new owner.
         role: Name,
     },
+}
+
+/// Rights as GRANT and REVOKE have them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrantedRights {
+    /// The rights; `None` for all that the objects, or the columns, have.
+    pub rights: Option<Rights>,
+    /// The columns that they are on; none if they are on the objects as a whole.
+    pub columns: Vec<Name>,
 }
 
 /// What GRANT gives rights on.

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility,
 };
-use rukh_catalog::{GrantTarget, Rights};
+use rukh_catalog::{Catalog, GrantTarget, Rights, Role};
 use rukh_syntax::quoted;
 
 use super::lookup::{self, Sized};
@@ -312,13 +312,50 @@ const FUNCTIONS: &[Definition] = &[
         Ok(given[0].clone())
     }),
     // Rights.
-    stable("has_any_column_privilege", 2..=3, Kind::Bool, may_use_relation),
+    stable("has_any_column_privilege", 2..=3, Kind::Bool, |source, given| {
+        may_use(source, given, |catalog, role, object| {
+            let columns = catalog.columns_of(object).into_iter();
+            columns.fold(Rights::NONE, |rights, (column, _)| {
+                rights.with(catalog.rights_on_column(role, object, column))
+            })
+        })
+    }),
     stable("has_column_privilege", 3..=4, Kind::Bool, |source, given| {
-        // Rights are given on tables, not on columns.
-        let [before @ .., _, words] = given else {
+        let [before @ .., name, column, words] = given else {
             return Ok(Cell::Null);
         };
-        may_use_relation(source, &[before, std::slice::from_ref(words)].concat())
+        let found = lookup::relation_number(source, name)?;
+        let Some(found) = relation(source.catalog(), oid(&found)) else {
+            return Ok(Cell::Null);
+        };
+        let attributes = found.attributes();
+        let place = match column {
+            Cell::Int(number) => usize::try_from(*number - 1)
+                .ok()
+                .filter(|at| *at < attributes.len()),
+            column => {
+                let text = column.to_text();
+                let place = attributes.iter().position(|attribute| attribute.name == text);
+                if place.is_none() {
+                    let message = format!(
+                        "column \"{text}\" of relation \"{}\" does not exist",
+                        found.name()
+                    );
+                    return Err(SqlError::statement("42703", message));
+                }
+                place
+            }
+        };
+        let Some(place) = place else {
+            return Ok(Cell::Null);
+        };
+        let given = [before, &[name.clone(), words.clone()]].concat();
+        may_use(source, &given, |catalog, role, object| {
+            let column = catalog.columns_of(object).get(place).map(|(number, _)| *number);
+            column.map_or(Rights::NONE, |column| {
+                catalog.rights_on_column(role, object, column)
+            })
+        })
     }),
     stable("has_database_privilege", 2..=3, Kind::Bool, |source, given| {
         let [user @ .., _, words] = given else {
@@ -605,9 +642,17 @@ fn version() -> String {
     )
 }
 
-/// Returns a number of an object, which may be written as text.
-/// `has_table_privilege` and those of columns and sequences: `(user, relation, rights)`, or without the user.
+/// `has_table_privilege` and that of sequences: `(user, relation, rights)`, or without the user.
 fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlError> {
+    may_use(source, given, |_, _, _| Rights::NONE)
+}
+
+/// The same with rights that the role has beside those on the relation.
+fn may_use(
+    source: &Source<'_>,
+    given: &[Cell],
+    beside: impl Fn(&Catalog, &Role, u32) -> Rights,
+) -> Result<Cell, SqlError> {
     let [user @ .., name, words] = given else {
         return Ok(Cell::Null);
     };
@@ -620,13 +665,17 @@ fn may_use_relation(source: &Source<'_>, given: &[Cell]) -> Result<Cell, SqlErro
         user.first(),
         &words.to_text(),
         |catalog, role| match found.object() {
-            Some(object) => catalog.rights_on(role, found.schema(), object),
+            Some(object) => {
+                let own = catalog.rights_on(role, found.schema(), object);
+                own.with(beside(catalog, role, object))
+            }
             None if role.superuser => Rights::ALL,
             None => Rights::SELECT,
         },
     )
 }
 
+/// Returns a number of an object, which may be written as text.
 fn oid(cell: &Cell) -> i64 {
     match cell {
         Cell::Int(number) => *number,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
-use rukh_catalog::{Domain, DomainCheck, GrantTarget, Rights, RoleId};
+use rukh_catalog::{Catalog, Domain, DomainCheck, GrantTarget, Rights, Role, RoleId};
 
 use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
@@ -40,6 +40,9 @@ const fn empty(name: &'static str, columns: &'static str) -> Definition {
         rows: None,
     }
 }
+
+const COLUMN_PRIVILEGES: &str = "grantor name, grantee name, table_catalog name, table_schema name, \
+    table_name name, column_name name, privilege_type text, is_grantable text";
 
 const PRIVILEGES: &str = "grantor name, grantee name, table_catalog name, table_schema name, table_name name, \
     privilege_type text, is_grantable text, with_hierarchy text";
@@ -152,6 +155,8 @@ const TABLES: &[Definition] = &[
     }),
     with("role_table_grants", PRIVILEGES, privileges),
     with("table_privileges", PRIVILEGES, privileges),
+    with("column_privileges", COLUMN_PRIVILEGES, column_privileges),
+    with("role_column_grants", COLUMN_PRIVILEGES, column_privileges),
     with(
         "column_domain_usage",
         "domain_catalog name, domain_schema name, domain_name name, table_catalog name, table_schema name, \
@@ -317,40 +322,95 @@ fn all_constraints<T>(source: &Source<'_>, row: impl Fn(Constraint<'_>) -> Optio
         .collect()
 }
 
-/// Makes one row per right on a table or view: owners have all, other roles what was granted.
-fn privileges(source: &Source<'_>) -> Vec<Vec<Cell>> {
-    const KINDS: [(Rights, &str); 5] = [
-        (Rights::INSERT, "INSERT"),
-        (Rights::SELECT, "SELECT"),
-        (Rights::UPDATE, "UPDATE"),
-        (Rights::DELETE, "DELETE"),
-        (Rights::TRUNCATE, "TRUNCATE"),
-    ];
-    let catalog = source.catalog();
+/// Rights on tables and views, those that columns have first.
+const KINDS: [(Rights, &str); 5] = [
+    (Rights::INSERT, "INSERT"),
+    (Rights::SELECT, "SELECT"),
+    (Rights::UPDATE, "UPDATE"),
+    (Rights::DELETE, "DELETE"),
+    (Rights::TRUNCATE, "TRUNCATE"),
+];
+
+/// Returns the tables and views: id, schema and name.
+fn tables_and_views(catalog: &Catalog) -> impl Iterator<Item = (u32, &str, &str)> {
     let tables = catalog.tables();
-    let tables = tables.map(|table| (table.id.0, &table.schema, &table.name));
-    let views = catalog.views().map(|view| (view.id.0, &view.schema, &view.name));
-    let mut rows = Vec::new();
-    for (object, schema, name) in tables.chain(views) {
-        let owner = lookup::owner_name(source, object);
-        let mut add = |grantee: &str, kind: &str, grantable: &str| {
-            let reads = if kind == "SELECT" { "YES" } else { "NO" };
-            rows.push(row![
-                &owner, grantee, DATABASE, schema, name, kind, grantable, reads
-            ]);
+    let tables = tables.map(|table| (table.id.0, table.schema.as_str(), table.name.as_str()));
+    let views = catalog.views();
+    tables.chain(views.map(|view| (view.id.0, view.schema.as_str(), view.name.as_str())))
+}
+
+/// Calls `add` with each right of the first `kinds` on a table or view: the role, the right, and whether the role may give it away. Owners
+/// have all, other roles what was granted.
+fn each_right(
+    source: &Source<'_>,
+    object: u32,
+    kinds: usize,
+    granted: impl Fn(&Role) -> Rights,
+    mut add: impl FnMut(&str, &str, &str),
+) {
+    let owner = lookup::owner_name(source, object);
+    let kinds = &KINDS[..kinds];
+    kinds.iter().for_each(|(_, kind)| add(&owner, kind, "YES"));
+    let catalog = source.catalog();
+    for role in catalog.role(RoleId::PUBLIC).into_iter().chain(catalog.roles()) {
+        let rights = granted(role);
+        let grantee = if role.id == RoleId::PUBLIC {
+            "PUBLIC"
+        } else {
+            &role.name
         };
-        KINDS.iter().for_each(|(_, kind)| add(&owner, kind, "YES"));
-        for role in catalog.role(RoleId::PUBLIC).into_iter().chain(catalog.roles()) {
-            let granted = role.granted(&GrantTarget::Object(object));
-            let grantee = if role.id == RoleId::PUBLIC {
-                "PUBLIC"
-            } else {
-                &role.name
+        let kinds = kinds.iter().filter(|(right, _)| rights.contain(*right));
+        if grantee != owner {
+            kinds.for_each(|(_, kind)| add(grantee, kind, "NO"));
+        }
+    }
+}
+
+/// Makes one row per right on a table or view.
+fn privileges(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    let mut rows = Vec::new();
+    for (object, schema, name) in tables_and_views(source.catalog()) {
+        let owner = lookup::owner_name(source, object);
+        let granted = |role: &Role| role.granted(&GrantTarget::Object(object));
+        each_right(
+            source,
+            object,
+            KINDS.len(),
+            granted,
+            |grantee, kind, grantable| {
+                let reads = if kind == "SELECT" { "YES" } else { "NO" };
+                rows.push(row![
+                    &owner, grantee, DATABASE, schema, name, kind, grantable, reads
+                ]);
+            },
+        );
+    }
+    rows
+}
+
+/// Makes one row per right on a column, by a right on the column or on all of them.
+fn column_privileges(source: &Source<'_>) -> Vec<Vec<Cell>> {
+    const OF_COLUMNS: usize = 3;
+    let mut rows = Vec::new();
+    for (object, schema, name) in tables_and_views(source.catalog()) {
+        let owner = lookup::owner_name(source, object);
+        for (column, column_name) in source.catalog().columns_of(object) {
+            let granted = |role: &Role| {
+                let on_column = role.granted(&GrantTarget::Column { object, column });
+                on_column.with(role.granted(&GrantTarget::Object(object)))
             };
-            let kinds = KINDS.iter().filter(|(right, _)| granted.contain(*right));
-            if grantee != owner {
-                kinds.for_each(|(_, kind)| add(grantee, kind, "NO"));
-            }
+            each_right(source, object, OF_COLUMNS, granted, |grantee, kind, grantable| {
+                rows.push(row![
+                    &owner,
+                    grantee,
+                    DATABASE,
+                    schema,
+                    name,
+                    column_name,
+                    kind,
+                    grantable
+                ]);
+            });
         }
     }
     rows

@@ -57,8 +57,8 @@ pub(crate) fn owner_name(source: &Source<'_>, object: u32) -> String {
     role_name(source, owner(source, object))
 }
 
-/// Returns the rights given on a table, view or sequence, `ann=ar/boss`, or NULL if none are.
-pub(crate) fn acl(source: &Source<'_>, object: u32) -> Cell {
+/// Returns the rights given on a table, view or sequence, or on one of its columns, `ann=ar/boss`, or NULL if none are.
+pub(crate) fn acl(source: &Source<'_>, object: u32, column: Option<u32>) -> Cell {
     const LETTERS: [(Rights, char); 6] = [
         (Rights::INSERT, 'a'),
         (Rights::SELECT, 'r'),
@@ -67,7 +67,11 @@ pub(crate) fn acl(source: &Source<'_>, object: u32) -> Cell {
         (Rights::TRUNCATE, 'D'),
         (Rights::USAGE, 'U'),
     ];
-    let (catalog, on) = (source.catalog(), GrantTarget::Object(object));
+    let catalog = source.catalog();
+    let on = match column {
+        Some(column) => GrantTarget::Column { object, column },
+        None => GrantTarget::Object(object),
+    };
     let owner = owner_name(source, object);
     let item = |role: &Arc<rukh_catalog::Role>| {
         let rights = role.granted(&on);

@@ -37,9 +37,20 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_attribute", |source| {
         let all = relations(source.catalog());
         all.flat_map(|relation| {
+            let object = match relation {
+                Relation::Table(_) | Relation::View(_) => relation.object(),
+                _ => None,
+            };
+            let numbers = object.map_or_else(Vec::new, |object| source.catalog().columns_of(object));
             let attributes = relation.attributes().into_iter().enumerate();
             attributes
-                .map(|(at, attribute)| attribute_row(&relation, at, &attribute))
+                .map(|(at, attribute)| {
+                    let column = object.zip(numbers.get(at).map(|(number, _)| *number));
+                    let acl = column.map_or(Cell::Null, |(object, column)| {
+                        lookup::acl(source, object, Some(column))
+                    });
+                    attribute_row(&relation, at, &attribute, acl)
+                })
                 .collect::<Vec<_>>()
         })
         .collect()
@@ -360,7 +371,7 @@ fn defaults(table: &Table) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-fn attribute_row(relation: &Relation<'_>, at: usize, attribute: &Attribute<'_>) -> Vec<Cell> {
+fn attribute_row(relation: &Relation<'_>, at: usize, attribute: &Attribute<'_>, acl: Cell) -> Vec<Cell> {
     let length = length_of(attribute.type_oid);
     let is_table = matches!(relation, Relation::Table(_));
     let column = attribute.column.filter(|_| is_table);
@@ -395,7 +406,7 @@ fn attribute_row(relation: &Relation<'_>, at: usize, attribute: &Attribute<'_>) 
         true,
         0,
         collation_of(attribute.type_oid),
-        Cell::Null,
+        acl,
         Cell::Null,
         Cell::Null,
         Cell::Null,
@@ -455,7 +466,7 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         0,
         relation
             .object()
-            .map_or(Cell::Null, |object| lookup::acl(source, object)),
+            .map_or(Cell::Null, |object| lookup::acl(source, object, None)),
         Cell::Null,
         Cell::Null,
     ]

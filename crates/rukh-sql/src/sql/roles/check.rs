@@ -2,9 +2,9 @@
 //!
 //! | statement                          | needs                                                             |
 //! |------------------------------------|-------------------------------------------------------------------|
-//! | what reads a table or view         | SELECT                                                            |
-//! | INSERT, COPY FROM STDIN            | INSERT; UPDATE where rows may be replaced                         |
-//! | UPDATE, DELETE                     | UPDATE, DELETE; SELECT where it looks at rows                     |
+//! | what reads a table or view         | SELECT, on it or on the columns that are used                     |
+//! | INSERT, COPY FROM STDIN            | INSERT; UPDATE where rows may be replaced; on it or on the columns |
+//! | UPDATE, DELETE                     | UPDATE, on it or on the columns, DELETE; SELECT where it looks at rows |
 //! | MERGE                              | SELECT, and what its clauses do                                   |
 //! | TRUNCATE                           | TRUNCATE                                                          |
 //! | nextval and setval of a sequence   | USAGE                                                             |
@@ -16,19 +16,21 @@
 //!
 //! What is not in the list needs an administrator.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rukh_catalog::{Catalog, Rights, Role, Table, View};
 use rukh_syntax::sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, Query, TableFactor, Value, Visitor,
+    self, Expr, FunctionArg, FunctionArgExpr, Query, Select, TableFactor, Value, Visitor,
 };
 use rukh_syntax::{
     AlterAction, CommentTarget, CopyDirection, CopySource, CopyStatement, ForeignKeyDefinition,
-    FunctionAction, FunctionName, FunctionStatement, MergeAction, MergeStatement, Name, ObjectName, Ownable,
-    OwnedBy, SchemaStatement, ShowStatement, Statement, TypeStatement, Walk, folded,
+    FunctionAction, FunctionName, FunctionStatement, InsertStatement, MergeAction, MergeStatement, Name,
+    ObjectName, Ownable, OwnedBy, SchemaStatement, ShowStatement, Statement, TypeStatement, Walk, folded,
 };
 
+use super::uses::{Columns, Uses, has_star};
 use crate::bind::names::functions::called_in;
 use crate::bind::names::locked_relations::names;
 use crate::bind::spelling::parsing::parse;
@@ -87,21 +89,14 @@ impl<'a> Checker<'a> {
         match statement {
             Statement::Query(query) => {
                 for table in names(query) {
-                    self.object(&table, Rights::UPDATE)?;
+                    self.uses(&table, Rights::UPDATE, &Columns::named(BTreeSet::new()))?;
                 }
                 self.reads(query.as_ref(), false)
             }
             Statement::Insert(insert) => {
                 let ast = &insert.ast;
-                let mut rights = Rights::INSERT;
-                if insert.upsert || may_update(ast.on.as_ref()) {
-                    rights = rights.with(Rights::UPDATE);
-                }
-                if ast.returning.is_some() {
-                    rights = rights.with(Rights::SELECT);
-                }
                 if let ast::TableObject::TableName(name) = &ast.table {
-                    self.object(&ObjectName::from_ast(name)?, rights)?;
+                    self.insert(&ObjectName::from_ast(name)?, insert)?;
                 }
                 self.reads(&insert.with, false)?;
                 self.reads(ast, false)
@@ -110,7 +105,13 @@ impl<'a> Checker<'a> {
                 let update = &statement.ast;
                 let looks = update.selection.is_some() || update.returning.is_some() || update.from.is_some();
                 let looks = looks || update.assignments.iter().any(|set| names_columns(&set.value));
-                self.change(&update.table.relation, Rights::UPDATE, looks)?;
+                let table = &update.table.relation;
+                self.change(table, Rights::UPDATE, &assigned(&update.assignments))?;
+                if looks {
+                    let mut uses = Uses::of(update);
+                    uses.add_joins(std::slice::from_ref(&update.table));
+                    self.looks(table, &uses, update.returning.as_ref())?;
+                }
                 self.reads(&statement.with, false)?;
                 self.reads(update, true)
             }
@@ -121,7 +122,11 @@ impl<'a> Checker<'a> {
                 let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
                     &delete.from;
                 for table in from {
-                    self.change(&table.relation, Rights::DELETE, looks)?;
+                    self.change(&table.relation, Rights::DELETE, &Columns::All)?;
+                    if looks {
+                        let uses = Uses::of(delete);
+                        self.looks(&table.relation, &uses, delete.returning.as_ref())?;
+                    }
                 }
                 self.reads(&statement.with, false)?;
                 self.reads(delete, true)
@@ -307,47 +312,144 @@ impl<'a> Checker<'a> {
             ));
         }
         match (&copy.source, is_from) {
-            (CopySource::Table { name, .. }, true) => self.object(name, Rights::INSERT),
-            (CopySource::Table { name, .. }, false) => self.object(name, Rights::SELECT),
+            (CopySource::Table { name, columns }, _) => {
+                let columns = Columns::listed(columns.iter().map(|column| column.text.clone()));
+                let right = if is_from { Rights::INSERT } else { Rights::SELECT };
+                self.uses(name, right, &columns)
+            }
             (CopySource::Query(query), _) => self.reads(query.as_ref(), false),
         }
     }
 
+    /// Checks the table that INSERT or UPSERT writes.
+    fn insert(&self, name: &ObjectName, insert: &InsertStatement) -> Result<(), SqlError> {
+        let ast = &insert.ast;
+        let columns = match ast.columns.is_empty() {
+            true => self.first_columns(name, ast.source.as_deref()),
+            false => Columns::listed(ast.columns.iter().filter_map(last_part).map(folded)),
+        };
+        self.uses(name, Rights::INSERT, &columns)?;
+        if insert.upsert {
+            self.uses(name, Rights::UPDATE, &columns)?;
+        }
+        let mut looked = None;
+        match &ast.on {
+            None => {}
+            Some(ast::OnInsert::OnConflict(conflict)) => {
+                if let ast::OnConflictAction::DoUpdate(update) = &conflict.action {
+                    self.uses(name, Rights::UPDATE, &assigned(&update.assignments))?;
+                    looked = Some(Uses::of(update));
+                }
+                match &conflict.conflict_target {
+                    Some(ast::ConflictTarget::Columns(columns)) => {
+                        self.uses(name, Rights::SELECT, &Columns::listed(columns.iter().map(folded)))?;
+                    }
+                    Some(ast::ConflictTarget::OnConstraint(_)) => self.object(name, Rights::SELECT)?,
+                    None => {}
+                }
+            }
+            Some(_) => self.object(name, Rights::UPDATE)?,
+        }
+        if ast.returning.is_some() {
+            looked = Some(Uses::of(ast));
+        }
+        let Some(uses) = looked else { return Ok(()) };
+        let alias = ast.table_alias.as_ref().map(|alias| folded(&alias.alias));
+        let columns = uses.of_named(alias.as_ref().unwrap_or(&name.name));
+        let has_star = ast.returning.as_ref().is_some_and(|items| has_star(items, &[]));
+        let is_none = |columns: &Columns| matches!(columns, Columns::Named { names, .. } if names.is_empty());
+        match has_star {
+            true => self.object(name, Rights::SELECT),
+            false if is_none(&columns) => Ok(()),
+            false => self.uses(name, Rights::SELECT, &columns),
+        }
+    }
+
+    /// Returns the columns of a table or view that INSERT without a list of columns gives values: as many as its rows have.
+    fn first_columns(&self, name: &ObjectName, source: Option<&Query>) -> Columns {
+        let given = source.and_then(|query| match query.body.as_ref() {
+            ast::SetExpr::Values(values) => values.rows.first().map(|row| row.len()),
+            ast::SetExpr::Select(select) => {
+                let is_one = |item: &ast::SelectItem| {
+                    matches!(
+                        item,
+                        ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. }
+                    )
+                };
+                let items = &select.projection;
+                items.iter().all(is_one).then_some(items.len())
+            }
+            _ => None,
+        });
+        let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+        let object = match self.catalog.view_named(schema, &name.name) {
+            Some(view) => Some(view.id.0),
+            None => self
+                .catalog
+                .table_named(schema, &name.name)
+                .ok()
+                .map(|table| table.id.0),
+        };
+        match object.zip(given) {
+            Some((object, given)) => {
+                let columns = self.catalog.columns_of(object).into_iter().take(given);
+                Columns::named(columns.map(|(_, name)| name.to_string()).collect())
+            }
+            None => Columns::All,
+        }
+    }
+
     fn merge(&self, merge: &MergeStatement) -> Result<(), SqlError> {
-        let mut rights = Rights::NONE;
+        let mut uses = Uses::default();
+        uses.add(&merge.source);
+        uses.add(&merge.on);
+        uses.add(&merge.returning);
         for clause in &merge.clauses {
             self.reads(&clause.condition, false)?;
-            rights = rights.with(match &clause.action {
+            uses.add(&clause.condition);
+            match &clause.action {
                 MergeAction::Update(assignments) => {
                     self.reads(assignments, false)?;
-                    Rights::UPDATE
+                    uses.add(assignments);
+                    self.change(&merge.table, Rights::UPDATE, &assigned(assignments))?;
                 }
-                MergeAction::Delete => Rights::DELETE,
-                MergeAction::Insert { values, .. } => {
+                MergeAction::Delete => self.change(&merge.table, Rights::DELETE, &Columns::All)?,
+                MergeAction::Insert { columns, values, .. } => {
                     self.reads(values, false)?;
-                    Rights::INSERT
+                    uses.add(values);
+                    let columns = Columns::listed(columns.iter().filter_map(last_part).map(folded));
+                    self.change(&merge.table, Rights::INSERT, &columns)?;
                 }
-                MergeAction::Nothing => Rights::NONE,
-            });
+                MergeAction::Nothing => {}
+            }
         }
-        self.change(&merge.table, rights, true)?;
+        self.looks(&merge.table, &uses, merge.returning.as_ref())?;
         self.reads(&merge.with, false)?;
         self.reads(&merge.source, false)?;
         self.reads(&merge.on, false)?;
         self.reads(&merge.returning, false)
     }
 
-    /// Checks the table that UPDATE or DELETE changes.
-    fn change(&self, factor: &TableFactor, rights: Rights, looks: bool) -> Result<(), SqlError> {
-        let TableFactor::Table { name, .. } = factor else {
-            return Ok(());
+    /// Checks the table that a statement changes.
+    fn change(&self, factor: &TableFactor, rights: Rights, columns: &Columns) -> Result<(), SqlError> {
+        match factor {
+            TableFactor::Table { name, .. } => self.uses(&ObjectName::from_ast(name)?, rights, columns),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the role may read what a statement uses of the table that it changes.
+    fn looks(
+        &self,
+        factor: &TableFactor,
+        uses: &Uses,
+        returning: Option<&Vec<ast::SelectItem>>,
+    ) -> Result<(), SqlError> {
+        let columns = match returning.is_some_and(|items| has_star(items, &[])) {
+            true => Columns::All,
+            false => uses.of_relation(factor),
         };
-        let rights = if looks {
-            rights.with(Rights::SELECT)
-        } else {
-            rights
-        };
-        self.object(&ObjectName::from_ast(name)?, rights)
+        self.change(factor, Rights::SELECT, &columns)
     }
 
     /// Checks what a part of a statement reads; the first table is the one that it changes if `skips` says so.
@@ -355,6 +457,8 @@ impl<'a> Checker<'a> {
         let mut reads = Reads {
             checker: self,
             scopes: Vec::new(),
+            uses: Uses::of(part),
+            stars: Vec::new(),
             skips,
         };
         match part.walk(&mut reads) {
@@ -365,15 +469,22 @@ impl<'a> Checker<'a> {
 
     /// Checks rights on a table, view or sequence; one that is not there is an error of the statement's run.
     fn object(&self, name: &ObjectName, rights: Rights) -> Result<(), SqlError> {
+        self.uses(name, rights, &Columns::All)
+    }
+
+    /// Checks rights on a table or view, or on these columns of it.
+    fn uses(&self, name: &ObjectName, rights: Rights, columns: &Columns) -> Result<(), SqlError> {
         let schema = name.schema.as_deref().unwrap_or(PUBLIC);
         if let Some(view) = self.catalog.view_named(schema, &name.name) {
-            return self.view(view, rights);
+            return self.view(view, rights, columns);
         }
         if let Ok(table) = self.catalog.table_named(schema, &name.name) {
-            return self.has(schema, table.id.0, rights, || format!("table {}", table.name));
+            return self.has(schema, table.id.0, rights, columns, || {
+                format!("table {}", table.name)
+            });
         }
         match self.catalog.sequence_named(schema, &name.name) {
-            Some(sequence) => self.has(schema, sequence.id.0, rights, || {
+            Some(sequence) => self.has(schema, sequence.id.0, rights, columns, || {
                 format!("sequence {}", name.name)
             }),
             None => Ok(()),
@@ -381,8 +492,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks rights on a view, and those of its owner on what it reads.
-    fn view(&self, view: &View, rights: Rights) -> Result<(), SqlError> {
-        self.has(&view.schema, view.id.0, rights, || format!("view {}", view.name))?;
+    fn view(&self, view: &View, rights: Rights, columns: &Columns) -> Result<(), SqlError> {
+        self.has(&view.schema, view.id.0, rights, columns, || {
+            format!("view {}", view.name)
+        })?;
         self.functions(&view.sql, self.depth)?;
         let Some(owner) = self.catalog.owner_of(view.id.0).filter(|owner| !owner.superuser) else {
             return Ok(());
@@ -404,7 +517,8 @@ impl<'a> Checker<'a> {
         for (id, _) in &view.reads {
             if let Some(table) = self.catalog.table(*id) {
                 let writes = rights.without(Rights::SELECT);
-                owner.has(&table.schema, id.0, writes, || format!("table {}", table.name))?;
+                let name = || format!("table {}", table.name);
+                owner.has(&table.schema, id.0, writes, &Columns::All, name)?;
             }
         }
         Ok(())
@@ -456,6 +570,7 @@ impl<'a> Checker<'a> {
         schema: &str,
         object: u32,
         rights: Rights,
+        columns: &Columns,
         name: impl FnOnce() -> String,
     ) -> Result<(), SqlError> {
         if schema != PUBLIC
@@ -464,9 +579,26 @@ impl<'a> Checker<'a> {
         {
             return Err(denied(format!("permission denied for schema {schema}")));
         }
-        match self.catalog.rights_on(&self.role, schema, object).contain(rights) {
+        let missing = rights.without(self.catalog.rights_on(&self.role, schema, object));
+        match missing.is_empty() || self.has_on_columns(object, missing, columns) {
             true => Ok(()),
             false => Err(denied(format!("permission denied for {}", name()))),
+        }
+    }
+
+    /// Whether the role has rights on all of these columns of a table or view; on one of them, if none is named.
+    fn has_on_columns(&self, object: u32, rights: Rights, columns: &Columns) -> bool {
+        let has = |column: &u32| {
+            let granted = self.catalog.rights_on_column(&self.role, object, *column);
+            granted.contain(rights)
+        };
+        let all = self.catalog.columns_of(object);
+        let used = all.iter().enumerate();
+        let used = used.filter(|(at, (_, name))| columns.contain(*at, name));
+        let mut used = used.map(|(_, (column, _))| column).peekable();
+        match used.peek() {
+            Some(_) => used.all(has),
+            None => all.iter().any(|(column, _)| has(column)),
         }
     }
 
@@ -578,15 +710,18 @@ fn files(verb: &str) -> SqlError {
     denied(format!("must be superuser to {verb} files of the server"))
 }
 
-/// Whether ON CONFLICT changes rows that are there.
-fn may_update(on: Option<&ast::OnInsert>) -> bool {
-    match on {
-        None => false,
-        Some(ast::OnInsert::OnConflict(conflict)) => {
-            !matches!(conflict.action, ast::OnConflictAction::DoNothing)
-        }
-        Some(_) => true,
-    }
+/// Returns the columns that assignments set.
+fn assigned(assignments: &[ast::Assignment]) -> Columns {
+    let targets = assignments.iter().flat_map(|set| match &set.target {
+        ast::AssignmentTarget::ColumnName(name) => std::slice::from_ref(name),
+        ast::AssignmentTarget::Tuple(names) => names.as_slice(),
+    });
+    // `address.zip` sets a field of the column.
+    Columns::listed(targets.filter_map(|name| name.0.first()?.as_ident().map(folded)))
+}
+
+fn last_part(name: &ast::ObjectName) -> Option<&ast::Ident> {
+    name.0.last()?.as_ident()
 }
 
 /// Whether an expression names columns.
@@ -617,6 +752,10 @@ struct Reads<'a, 'c> {
     checker: &'a Checker<'c>,
     /// Names that WITH gives to queries, by the query that it stands before.
     scopes: Vec<Vec<String>>,
+    /// The names that the part uses.
+    uses: Uses,
+    /// Whether each SELECT around uses all columns of its relations.
+    stars: Vec<bool>,
     skips: bool,
 }
 
@@ -635,6 +774,16 @@ impl Visitor for Reads<'_, '_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Box<SqlError>> {
+        self.stars.push(has_star(&select.projection, &select.from));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &Select) -> ControlFlow<Box<SqlError>> {
+        self.stars.pop();
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Box<SqlError>> {
         let TableFactor::Table { name, args: None, .. } = factor else {
             return ControlFlow::Continue(());
@@ -642,6 +791,11 @@ impl Visitor for Reads<'_, '_> {
         if std::mem::take(&mut self.skips) {
             return ControlFlow::Continue(());
         }
+        // Outside of SELECT there are only the tables beside the one that a statement changes.
+        let columns = match self.stars.last() {
+            Some(false) => self.uses.of_relation(factor),
+            Some(true) | None => Columns::All,
+        };
         let checked = ObjectName::from_ast(name)
             .map_err(SqlError::from)
             .and_then(|name| {
@@ -651,7 +805,7 @@ impl Visitor for Reads<'_, '_> {
                     // A name may be of a query and of a table, where its scope has ended or not begun: what
                     // cannot be distinguished here is checked.
                     true if !self.checker.is_shadowed(&name) => Ok(()),
-                    _ => self.checker.object(&name, Rights::SELECT),
+                    _ => self.checker.uses(&name, Rights::SELECT, &columns),
                 }
             });
         stop(checked)

@@ -4,6 +4,7 @@
 //! |-----------|-----------------------------------------------------------------|
 //! | `session` | the role that a session is                                      |
 //! | `check`   | what a statement needs, and whether a role has it               |
+//! | `uses`    | which columns of a relation a statement uses                    |
 //! | `run`     | CREATE USER, GRANT and their kin; objects that become a role's  |
 //! | `scram`   | what passwords are checked by                                   |
 //!
@@ -15,6 +16,7 @@ mod check;
 mod run;
 pub mod scram;
 mod session;
+mod uses;
 
 pub(crate) use check::Checker;
 pub(crate) use run::{claim, give_function, give_schema, run};

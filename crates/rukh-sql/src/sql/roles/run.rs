@@ -7,8 +7,8 @@ use rukh_catalog::{Catalog, Function, GrantTarget, Membership, Rights, Role, Rol
 use rukh_engine::RoleChanges;
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::{
-    FunctionStatement, GrantObjects, Name, ObjectName, Ownable, RoleOptions, RoleStatement, SchemaStatement,
-    Secret, Statement, TypeStatement, undefined_type,
+    FunctionStatement, GrantObjects, GrantedRights, Name, ObjectName, Ownable, RoleOptions, RoleStatement,
+    SchemaStatement, Secret, Statement, TypeStatement, undefined_type,
 };
 
 use super::check::{Checker, denied};
@@ -51,7 +51,7 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
                 rights,
                 on,
                 roles,
-            } => run.grant(*gives, *rights, on, roles),
+            } => run.grant(*gives, rights, on, roles),
             RoleStatement::Member {
                 gives,
                 roles,
@@ -66,8 +66,10 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
         RoleStatement::Create { .. } => "CREATE ROLE",
         RoleStatement::Alter { .. } => "ALTER ROLE",
         RoleStatement::Drop { .. } => "DROP ROLE",
-        RoleStatement::Grant { gives: true, .. } | RoleStatement::Member { gives: true, .. } => "GRANT",
-        RoleStatement::Grant { .. } | RoleStatement::Member { .. } => "REVOKE",
+        RoleStatement::Grant { gives: true, .. } => "GRANT",
+        RoleStatement::Grant { .. } => "REVOKE",
+        RoleStatement::Member { gives: true, .. } => "GRANT ROLE",
+        RoleStatement::Member { .. } => "REVOKE ROLE",
         RoleStatement::Owner { kind, .. } => match kind {
             Ownable::Table => "ALTER TABLE",
             Ownable::View => "ALTER VIEW",
@@ -376,31 +378,51 @@ impl Run<'_> {
         })
     }
 
-    /// Returns what keeps a role from being dropped.
+    /// Returns what keeps a role from being dropped, a line each.
     fn depends_on(&self, role: &Role) -> Option<String> {
-        let owned = role.owns.iter().find_map(|id| kind_of(self.catalog, *id));
-        if let Some(object) = owned {
-            return Some(format!("owner of {object}"));
-        }
-        role.grants.iter().find_map(|grant| match &grant.on {
+        let owned = role.owns.iter().filter_map(|id| kind_of(self.catalog, *id));
+        let owned = owned.map(|object| format!("owner of {object}"));
+        let granted = role.grants.iter().filter_map(|grant| match &grant.on {
             GrantTarget::Database => Some("privileges for the database".to_string()),
             GrantTarget::Schema(schema) => Some(format!("privileges for schema {schema}")),
             GrantTarget::Object(id) => {
                 kind_of(self.catalog, *id).map(|kind| format!("privileges for {kind}"))
             }
-        })
+            GrantTarget::Column { object, column } => {
+                let columns = self.catalog.columns_of(*object);
+                let (_, name) = columns.iter().find(|(number, _)| number == column)?;
+                kind_of(self.catalog, *object).map(|kind| format!("privileges for column {name} of {kind}"))
+            }
+        });
+        let all: Vec<String> = owned.chain(granted).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
     }
 
     fn grant(
         &self,
         gives: bool,
-        rights: Option<Rights>,
+        granted: &[GrantedRights],
         on: &GrantObjects,
         names: &[Option<Name>],
     ) -> Result<RoleChanges, SqlError> {
         let (targets, all) = self.targets(on)?;
-        // What is given is what the objects have; what is taken is everything.
-        let rights = rights.unwrap_or(if gives { all } else { Rights::ALL });
+        let mut changes: Vec<(GrantTarget, Rights)> = Vec::new();
+        for GrantedRights { rights, columns } in granted {
+            for target in &targets {
+                match target {
+                    GrantTarget::Object(object) if !columns.is_empty() => {
+                        let rights = rights.unwrap_or(Rights::OF_COLUMNS);
+                        let of_columns = self.columns(*object, columns)?;
+                        changes.extend(of_columns.into_iter().map(|target| (target, rights)));
+                    }
+                    // What is given is what the objects have; what is taken is everything.
+                    target => {
+                        let rights = rights.unwrap_or(if gives { all } else { Rights::ALL });
+                        changes.push((target.clone(), rights));
+                    }
+                }
+            }
+        }
         let mut roles: Vec<Role> = Vec::new();
         for name in names {
             let role = match name {
@@ -415,20 +437,41 @@ impl Run<'_> {
             }
         }
         for role in &mut roles {
-            for target in &targets {
+            for (target, rights) in &changes {
                 let had = role.granted(target);
                 let has = if gives {
-                    had.with(rights)
+                    had.with(*rights)
                 } else {
-                    had.without(rights)
+                    had.without(*rights)
                 };
                 role.set_granted(target.clone(), has);
+                if let (false, GrantTarget::Object(object)) = (gives, target) {
+                    role.revoke_on_columns(*object, *rights);
+                }
             }
         }
         Ok(RoleChanges {
             put: roles,
             removed: Vec::new(),
         })
+    }
+
+    /// Returns columns of a table or view that rights are granted on.
+    fn columns(&self, object: u32, names: &[Name]) -> Result<Vec<GrantTarget>, SqlError> {
+        let columns = self.catalog.columns_of(object);
+        let target = |name: &Name| match columns.iter().find(|(_, known)| *known == name.text) {
+            Some((column, _)) => Ok(GrantTarget::Column {
+                object,
+                column: *column,
+            }),
+            None => {
+                let of = kind_of(self.catalog, object).unwrap_or_default();
+                let of = of.split_once(' ').map_or("", |(_, name)| name);
+                let message = format!("column \"{}\" of relation \"{of}\" does not exist", name.text);
+                Err(SqlError::statement("42703", message).at(name.position))
+            }
+        };
+        names.iter().map(target).collect()
     }
 
     /// Makes roles members of others, or no longer.

@@ -10,7 +10,7 @@
 //! ALTER {TABLE | VIEW | SEQUENCE | SCHEMA} name OWNER TO role
 //!
 //! option:   [NO]SUPERUSER | [NO]LOGIN | [NO]INHERIT | IN ROLE role, … | [ENCRYPTED] PASSWORD 'x' | PASSWORD NULL | VALID UNTIL 'time'
-//! right:    ALL [PRIVILEGES] | SELECT | INSERT | UPDATE | DELETE | TRUNCATE | USAGE | CREATE
+//! right:    {ALL [PRIVILEGES] | SELECT | INSERT | UPDATE} [(column, …)] | DELETE | TRUNCATE | USAGE | CREATE
 //!           | READ | WRITE | DDL
 //! objects:  [TABLE] name, … | SEQUENCE name, … | ALL {TABLES | SEQUENCES} IN SCHEMA name, …
 //!           | SCHEMA name, … | DATABASE name
@@ -23,7 +23,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
 use crate::read::reader::Reader;
-use crate::tree::{GrantObjects, Name, Ownable, RoleOptions, RoleStatement, Secret};
+use crate::tree::{GrantObjects, GrantedRights, Name, Ownable, RoleOptions, RoleStatement, Secret};
 
 /// Whether the next statement is one of these.
 pub(crate) fn is_next(reader: &Reader<'_>) -> bool {
@@ -130,18 +130,15 @@ fn grant(reader: &mut Reader<'_>, gives: bool) -> Result<RoleStatement, Statemen
     if is_of_roles(reader) {
         return membership(reader, gives);
     }
-    let rights = match reader.accept(&["all"]) {
-        true => {
-            reader.accept(&["privileges"]);
-            None
-        }
-        false => {
-            let rights = reader.list(right)?;
-            Some(rights.into_iter().fold(Rights::NONE, Rights::with))
-        }
-    };
+    let rights = reader.list(rights)?;
     reader.expect(&["on"])?;
     let on = objects(reader)?;
+    if !matches!(on, GrantObjects::Tables(_) | GrantObjects::AllTables(_))
+        && let Some(column) = rights.iter().find_map(|rights| rights.columns.first())
+    {
+        let message = "column privileges are only valid for relations";
+        return Err(StatementError::statement("0LP01", message).at(column.position));
+    }
     reader.expect(&[if gives { "to" } else { "from" }])?;
     let roles = reader.list(grantee)?;
     if reader.peeks(&["with"]) {
@@ -204,10 +201,34 @@ fn right(reader: &mut Reader<'_>) -> Result<Rights, StatementError> {
             return Err(StatementError::syntax(message).at(word.position));
         }
     };
-    match *reader.peek_at(0) == Token::LParen {
-        true => Err(reader.unsupported("rights on columns are not supported")),
-        false => Ok(rights),
+    Ok(rights)
+}
+
+/// Reads a right, or all of them, and the columns behind it.
+fn rights(reader: &mut Reader<'_>) -> Result<GrantedRights, StatementError> {
+    let position = reader.position();
+    let rights = match reader.accept(&["all"]) {
+        true => {
+            reader.accept(&["privileges"]);
+            None
+        }
+        false => Some(right(reader)?),
+    };
+    let columns = match *reader.peek_at(0) == Token::LParen {
+        true => reader.names()?,
+        false => Vec::new(),
+    };
+    if let Some(of_columns) = rights.filter(|_| !columns.is_empty())
+        && !Rights::OF_COLUMNS.contain(of_columns)
+    {
+        let mut named = Rights::NAMED
+            .iter()
+            .filter(|(_, right)| of_columns.contain(*right));
+        let name = named.next().map_or("", |(name, _)| name).to_ascii_uppercase();
+        let message = format!("invalid privilege type {name} for column");
+        return Err(StatementError::statement("0LP01", message).at(position));
     }
+    Ok(GrantedRights { rights, columns })
 }
 
 fn objects(reader: &mut Reader<'_>) -> Result<GrantObjects, StatementError> {
