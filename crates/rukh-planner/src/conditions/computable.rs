@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use crate::conditions::evaluate::operand_type;
 use crate::conditions::predicate::{Operand, Predicate};
 use crate::conditions::term::{TermKind, TermTypes};
-use crate::conditions::value::{Value, compare, compared_element, constant_value};
+use crate::conditions::value::{Value, compare, compared_element, compared_record, constant_value};
 
 impl Predicate {
     /// Returns whether [`evaluate`](crate::evaluate()) can decide the predicate, by the values of columns alone:
@@ -97,7 +97,7 @@ fn sample(ty: DataType) -> Option<Value<'static>> {
         ty if ty.is_text() => Value::Text(Cow::Borrowed("")),
         ty if ty.is_bytes() => Value::Bytes(Cow::Borrowed(&[])),
         DataType::Array(element) => Value::Array(Cow::Borrowed(&[0]), compared_element(*element)?),
-        DataType::Record(_) => return None,
+        DataType::Record(of) => Value::Row(Cow::Borrowed(&[]), compared_record(of)?),
         ty if !ty.is_of_keys() => return None,
         _ => Value::Int(0),
     })

@@ -88,12 +88,9 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (_, Value::Text(text)) if ty.is_text() => place_text(ty, text),
         (_, Value::Bytes(bytes)) if ty.is_bytes() => Some(place_bytes(ty, bytes)),
         (DataType::Array(element), Value::Array(form, of)) if compared_element(*element) == Some(*of) => {
-            let datum = Datum::Array(form.to_vec());
-            Some(Place {
-                less: cut_before(ty, &datum),
-                not_greater: cut_after(ty, &datum),
-            })
+            Some(place_form(ty, form))
         }
+        (DataType::Record(of), Value::Row(form, other)) if of == *other => Some(place_form(ty, form)),
         (_, Value::Float(value)) => place_by_float(ty, *value),
         (_, Value::NaN) if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => {
             Some(Place::between(Cut::Max))
@@ -101,6 +98,15 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (DataType::Numeric { .. }, _) => place_numeric(ty, constant),
         (_, Value::Numeric(parts)) => place_among_decimals(ty, *parts),
         _ => place_decimal(ty, constant.as_decimal()?),
+    }
+}
+
+/// Returns where an array or a row lies among the values of its type.
+fn place_form(ty: DataType, form: &[u8]) -> Place {
+    let datum = Datum::Array(form.to_vec());
+    Place {
+        less: cut_before(ty, &datum),
+        not_greater: cut_after(ty, &datum),
     }
 }
 

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 
 use rukh_keys::{
     DATE_INFINITY, DATE_MINUS_INFINITY, DAY_MICROS, DataType, Datum, EnumType, NUMERIC_HALF, NUMERIC_NAN,
-    NumericParts, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, decimal_to_double,
+    NumericParts, RecordType, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, decimal_to_double,
 };
 
 /// A value with all that its type says about it.
@@ -47,6 +47,8 @@ pub(crate) enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
     /// The form of an array, and the type of its elements; of a text type without its length.
     Array(Cow<'a, [u8]>, DataType),
+    /// The form of a row of a composite type.
+    Row(Cow<'a, [u8]>, RecordType),
 }
 
 impl<'a> Value<'a> {
@@ -80,6 +82,9 @@ impl<'a> Value<'a> {
             (Datum::Array(form), DataType::Array(element)) => {
                 Value::Array(Cow::Borrowed(form), compared_element(*element)?)
             }
+            (Datum::Array(form), DataType::Record(of)) => {
+                Value::Row(Cow::Borrowed(form), compared_record(of)?)
+            }
             _ => return None,
         })
     }
@@ -102,6 +107,7 @@ impl<'a> Value<'a> {
             Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
             Value::Array(form, element) => Value::Array(Cow::Owned(form.into_owned()), element),
+            Value::Row(form, of) => Value::Row(Cow::Owned(form.into_owned()), of),
         }
     }
 
@@ -183,6 +189,7 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Text(a), Text(b)) => a.cmp(b),
         (Bytes(a), Bytes(b)) => a.cmp(b),
         (Array(a, of), Array(b, other)) if of == other => a.cmp(b),
+        (Row(a, of), Row(b, other)) if of == other => a.cmp(b),
         _ => return None,
     })
 }
@@ -194,8 +201,18 @@ pub(crate) fn compared_element(element: DataType) -> Option<DataType> {
         DataType::Varbinary(_) => Some(DataType::Varbinary(None)),
         // Their blanks and bytes at the end may count or not.
         DataType::Char(_) | DataType::Binary(_) => None,
+        DataType::Array(element) => compared_element(*element).map(DataType::array),
+        DataType::Record(of) => compared_record(of).map(DataType::Record),
         other => other.is_of_keys().then_some(other),
     }
+}
+
+/// Returns a composite type whose rows compare as their forms do, `None` of another.
+pub(crate) fn compared_record(of: RecordType) -> Option<RecordType> {
+    let mut fields = of.fields().iter();
+    fields
+        .all(|field| compared_element(field.ty).is_some())
+        .then_some(of)
 }
 
 /// Compares floats in key order: `-0 = 0`, NaN is the greatest and equal to itself.

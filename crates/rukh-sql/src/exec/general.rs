@@ -20,7 +20,8 @@ use crate::bind::types::integer_series;
 use crate::bind::types::typed_casts::CastTypes;
 use crate::exec::operators::{
     Abandoned, ArmsInOrder, BlockTotals, FewGroups, FixedLimits, LateColumns, LimitsAgain, LookupJoins,
-    MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, ends_with,
+    MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, WholeSorts,
+    ends_with,
 };
 use rukh_error::SqlError;
 
@@ -75,6 +76,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
             // Between the last of DataFusion's rules for projections and those of sorts.
             "PushdownSort" => rules.push(Arc::new(LateColumns)),
             "SanityCheckPlan" => {
+                rules.push(Arc::new(WholeSorts));
                 rules.push(Arc::new(RuntimeFilters));
                 rules.push(Arc::new(FewGroups));
                 rules.push(Arc::new(BlockTotals));

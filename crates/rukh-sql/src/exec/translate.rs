@@ -22,11 +22,12 @@ use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::declared_value;
+use rukh_functions::functions::lists::array_order::{ARRAY_ORDER, are_equal};
 use rukh_functions::functions::numbers::arithmetic::checked_operator;
 use rukh_functions::functions::times::date_trunc::time_unit;
 use rukh_functions::functions::times::extract::{DATE_PART, EXTRACT, is_whole_part};
 use rukh_functions::functions::times::time_zones::{TIMEZONE, in_zone, is_utc, moved_from_zone};
-use rukh_functions::scalars::{datum_of_scalar, scalar_from_datum};
+use rukh_functions::scalars::{datum_from_scalar, datum_of_scalar, scalar_from_datum};
 use rukh_functions::types::data_type_of_arrow;
 
 /// Translates the conditions on one table, and remembers what it did not understand.
@@ -203,10 +204,39 @@ impl<'t> Translator<'t> {
             Operator::GtEq => CompareOp::GtEq,
             _ => return None,
         };
+        if let Some(composed) = self.composed(op, left, right) {
+            return Some(composed);
+        }
         if let Some(about) = self.about_in_zone(op, binary) {
             return Some(about);
         }
         Some(Predicate::compare(op, self.operand(left)?, self.operand(right)?))
+    }
+
+    /// A comparison of a column of arrays or rows with a constant: `a = k`, or `array_order(a, k) < 0`.
+    fn composed(&self, op: CompareOp, left: &Expr, right: &Expr) -> Option<Predicate> {
+        let (left, right) = match (left, right) {
+            (Expr::ScalarFunction(call), Expr::Literal(ScalarValue::Int32(Some(0)), _))
+                if call.name() == ARRAY_ORDER =>
+            {
+                (call.args.first()?, call.args.get(1)?)
+            }
+            both => both,
+        };
+        let (op, column, value) = match (left, right) {
+            (Expr::Column(column), Expr::Literal(value, _)) => (op, column, value),
+            (Expr::Literal(value, _), Expr::Column(column)) => (op.flipped(), column, value),
+            _ => return None,
+        };
+        let column = self.table.column_named(&column.name)?;
+        if !column.ty.is_composed() || value.is_null() {
+            return None;
+        }
+        // A value that the type of the column has not, such as 1.005 in a DECIMAL(5,2), lies between two that it has.
+        let datum = datum_from_scalar(value, &column.ty, &column.name).ok()?;
+        let kept = are_equal(&scalar_from_datum(&datum, &column.ty), value).ok()?;
+        let constant = Operand::Constant(Constant::new(datum, column.ty));
+        kept.then(|| Predicate::compare(op, Operand::column(column.id), constant))
     }
 
     /// A comparison of what clocks of some zone show: about when that is, since no zone is far from UTC and no

@@ -8,6 +8,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int32Arr
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{SortOptions, cast};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Float32Type, Float64Type};
+use datafusion::common::ScalarValue;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
@@ -17,6 +18,9 @@ use datafusion::logical_expr::{
 };
 
 use crate::functions::common::undefined::undefined_function;
+
+/// Name of the function of [`order`].
+pub const ARRAY_ORDER: &str = "array_order";
 
 /// Returns the comparison of two arrays of one type, of their order with zero; `None` of operators that compare for equality, and of all
 /// others.
@@ -38,6 +42,15 @@ pub fn order(left: Expr, right: Expr) -> Expr {
     FUNCTION.call(vec![left, right])
 }
 
+/// Whether two arrays, or two rows, are equal.
+///
+/// # Errors
+/// 42883 if their types do not compare.
+pub fn are_equal(one: &ScalarValue, other: &ScalarValue) -> DataFusionResult<bool> {
+    let orders = orders(&one.to_array()?, &other.to_array()?)?;
+    Ok(orders.is_valid(0) && orders.value(0) == 0)
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ArrayOrder {
     signature: Signature,
@@ -45,7 +58,7 @@ struct ArrayOrder {
 
 impl ScalarUDFImpl for ArrayOrder {
     fn name(&self) -> &str {
-        "array_order"
+        ARRAY_ORDER
     }
 
     fn signature(&self) -> &Signature {
@@ -91,8 +104,8 @@ fn comparator(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<DynComparat
     let (Some(one), Some(other)) = (left.as_struct_opt(), right.as_struct_opt()) else {
         if left.data_type() == right.data_type() {
             return Ok(make_comparator(
-                &without_sign_of_zero(left)?,
-                &without_sign_of_zero(right)?,
+                &with_one_zero(left)?,
+                &with_one_zero(right)?,
                 options,
             )?);
         }
@@ -125,19 +138,17 @@ fn comparator(left: &ArrayRef, right: &ArrayRef) -> DataFusionResult<DynComparat
     }))
 }
 
-/// Returns values of which the zero that is negative is the other.
-fn without_sign_of_zero(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
+/// Returns floats of which equal ones are the same: one zero, and one NaN, which is greater than all others.
+pub(crate) fn with_one_zero(values: &ArrayRef) -> DataFusionResult<ArrayRef> {
     Ok(match values.data_type() {
-        ArrowType::Float32 => Arc::new(
-            values
-                .as_primitive::<Float32Type>()
-                .unary::<_, Float32Type>(|v| v + 0.0),
-        ),
-        ArrowType::Float64 => Arc::new(
-            values
-                .as_primitive::<Float64Type>()
-                .unary::<_, Float64Type>(|v| v + 0.0),
-        ),
+        ArrowType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(values.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+        }
+        ArrowType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+        }
         _ => values.clone(),
     })
 }

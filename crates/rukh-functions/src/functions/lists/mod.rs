@@ -7,3 +7,4 @@ pub mod arrays;
 pub mod dimensions;
 pub(crate) mod enums;
 pub mod quantified;
+pub mod record_order;

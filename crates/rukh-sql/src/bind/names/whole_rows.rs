@@ -15,7 +15,10 @@
 //! | `ROW(t.*, 1)`         | `ROW(t.a, t.b, 1)`                                     |
 //! | `t` anywhere else     | `CASE WHEN t.present THEN named_struct('a', t.a, 'b', t.b) END` |
 //!
-//! Which columns a relation has, and whether a name is that of a column, `joined` knows.
+//! Which columns a relation has, and whether a name is that of a column, `joined` knows; that of a column of a query around,
+//! `outer_columns`.
+
+mod outer_columns;
 
 use std::ops::ControlFlow;
 
@@ -158,10 +161,11 @@ pub(crate) fn unknown_columns() -> SqlError {
     )
 }
 
-/// Gives relations whose rows are read whole a column that is true in their own rows.
+/// Gives relations whose rows are read whole a column that is true in their own rows, and names of outer columns their relation.
 ///
 /// Fails with 0A000 on the rows of a function.
 pub(crate) fn mark(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
+    outer_columns::qualify(query, catalog);
     match query.walk_mut(&mut Marker(catalog)) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
@@ -192,7 +196,7 @@ fn marked(select: &mut Select, order: Option<&OrderBy>, catalog: &Catalog) -> Co
     }
     let mut wanted = named_relations(select, order);
     wanted.retain(|(name, is_certain)| {
-        *is_certain || !select.from.iter().any(|item| has_column(item, name, catalog))
+        *is_certain || !factors(&select.from).any(|factor| has_column(factor, name, catalog) == Some(true))
     });
     for item in select.from.iter_mut().filter(|_| !wanted.is_empty()) {
         if let Err(error) = mark_made_up(item, &wanted, false) {
@@ -202,31 +206,60 @@ fn marked(select: &mut Select, order: Option<&OrderBy>, catalog: &Catalog) -> Co
     ControlFlow::Continue(())
 }
 
-/// Whether a relation of FROM is known to have a column of a name. Names that WITH gives are not known, and an alias may give others.
-fn has_column(item: &TableWithJoins, wanted: &str, catalog: &Catalog) -> bool {
-    let mut factors = std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation));
-    factors.any(|factor| match factor {
-        TableFactor::Table { name, args: None, .. } => match TableName::from_ast(name) {
-            Ok(name) => {
-                let schema = name.schema.as_deref().unwrap_or(PUBLIC);
-                let table = catalog.table_named(schema, &name.name).ok();
-                let view = catalog.view_named(schema, &name.name);
-                table.is_some_and(|table| table.column_named(wanted).is_some())
-                    || view.is_some_and(|view| view.columns.iter().any(|column| column.name == wanted))
+/// Returns the relations of a FROM, those of joins in parentheses, too.
+fn factors(from: &[TableWithJoins]) -> Box<dyn Iterator<Item = &TableFactor> + '_> {
+    let all = from
+        .iter()
+        .flat_map(|item| std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation)));
+    Box::new(all.flat_map(|factor| match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            alias: None,
+        } => factors(std::slice::from_ref(inner)),
+        factor => Box::new(std::iter::once(factor)),
+    }))
+}
+
+/// Whether a relation of FROM has a column of a name; `None` if that is unknown. Names that WITH gives are taken for tables.
+fn has_column(factor: &TableFactor, wanted: &str, catalog: &Catalog) -> Option<bool> {
+    match factor {
+        // An alias may give other names.
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        } if !alias.columns.is_empty() => None,
+        TableFactor::Table { name, args: None, .. } => {
+            let name = TableName::from_ast(name).ok()?;
+            let schema = name.schema.as_deref().unwrap_or(PUBLIC);
+            if let Ok(table) = catalog.table_named(schema, &name.name) {
+                return Some(table.column_named(wanted).is_some());
             }
-            Err(_) => false,
-        },
+            let view = catalog.view_named(schema, &name.name)?;
+            Some(view.columns.iter().any(|column| column.name == wanted))
+        }
         TableFactor::Derived { subquery, .. } => match subquery.body.as_ref() {
-            SetExpr::Select(select) => select.projection.iter().any(|item| match item {
-                SelectItem::ExprWithAlias { alias, .. } => folded(alias) == wanted,
-                SelectItem::UnnamedExpr(expr) => name_of(expr).as_deref() == Some(wanted),
-                _ => false,
-            }),
-            _ => false,
+            SetExpr::Select(select) => {
+                let has_name = |item: &SelectItem| match item {
+                    SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias) == wanted),
+                    SelectItem::UnnamedExpr(expr) => Some(name_of(expr)? == wanted),
+                    _ => None,
+                };
+                let mut names = select.projection.iter().map(has_name);
+                match names.any(|name| name == Some(true)) {
+                    true => Some(true),
+                    false => select
+                        .projection
+                        .iter()
+                        .all(|item| has_name(item).is_some())
+                        .then_some(false),
+                }
+            }
+            _ => None,
         },
-        TableFactor::NestedJoin { table_with_joins, .. } => has_column(table_with_joins, wanted, catalog),
-        _ => false,
-    })
+        _ => None,
+    }
 }
 
 fn has_outer_join(item: &TableWithJoins) -> bool {
@@ -257,10 +290,7 @@ fn makes_up_left(join: &JoinOperator) -> bool {
 
 /// Returns the relations of FROM whose rows are read whole, and whether one is so for certain: a bare name may be that of a column.
 fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<(String, bool)> {
-    let mut relations = Vec::new();
-    for item in &select.from {
-        names_of(item, &mut relations);
-    }
+    let relations: Vec<String> = factors(&select.from).filter_map(relation_name).collect();
     if relations.is_empty() {
         return Vec::new();
     }
@@ -278,19 +308,6 @@ fn named_relations(select: &Select, order: Option<&OrderBy>) -> Vec<(String, boo
         let ControlFlow::Continue(()) = order.walk(&mut finder);
     }
     finder.found
-}
-
-fn names_of(item: &TableWithJoins, names: &mut Vec<String>) {
-    let factors = std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation));
-    for factor in factors {
-        match factor {
-            TableFactor::NestedJoin {
-                table_with_joins: inner,
-                alias: None,
-            } => names_of(inner, names),
-            factor => names.extend(relation_name(factor)),
-        }
-    }
 }
 
 fn relation_name(factor: &TableFactor) -> Option<String> {

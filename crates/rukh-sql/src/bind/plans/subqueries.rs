@@ -43,6 +43,7 @@ use crate::bind::plans::once::{is_volatile, kept_rows};
 use crate::bind::plans::outer_columns::{free_columns, query_of};
 use crate::bind::types::bound_operators::is_open;
 use crate::bind::types::coercions::beside_subquery;
+use crate::bind::types::records::is_missing;
 use crate::bind::types::typed_casts::literal_text;
 use rukh_functions::functions::numbers::arithmetic::operator_of;
 
@@ -514,14 +515,15 @@ pub(crate) fn counted(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
             let subquery = run_once(subquery)?;
             let column = Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)));
             let is_equal = column.clone().eq(outer(expr.as_ref().clone(), schema)?);
+            let column_is_null = is_missing(column, subquery.subquery.schema());
             let null = lit(ScalarValue::Boolean(None));
             // NULL is in no list, and nothing else is in a list with NULL for certain; the empty list has nothing.
             let found = when(is_found(subquery.clone(), Some(is_equal))?, lit(true))
                 .when(
-                    expr.is_null().and(is_found(subquery.clone(), None)?),
+                    is_missing(*expr, schema).and(is_found(subquery.clone(), None)?),
                     null.clone(),
                 )
-                .when(is_found(subquery, Some(column.is_null()))?, null)
+                .when(is_found(subquery, Some(column_is_null))?, null)
                 .otherwise(lit(false))?;
             let found = if negated { not(found) } else { found };
             Ok(Transformed::yes(found))

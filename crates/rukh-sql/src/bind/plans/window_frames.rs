@@ -1,4 +1,4 @@
-//! Window frames over types that DataFusion has no ranges of: TIME and binary strings.
+//! Window frames over types that DataFusion has no ranges of: TIME, binary strings and rows.
 //!
 //! `OVER (ORDER BY t)` has by default the frame RANGE UNBOUNDED PRECEDING: all rows up to the last that is
 //! equal to the present one. Without a distance in it that is what GROUPS UNBOUNDED PRECEDING says, which
@@ -47,5 +47,8 @@ pub(crate) fn framed(
 }
 
 fn has_no_ranges(ty: &ArrowType) -> bool {
-    matches!(ty, ArrowType::Time32(_) | ArrowType::Time64(_)) || ty.is_binary()
+    matches!(
+        ty,
+        ArrowType::Time32(_) | ArrowType::Time64(_) | ArrowType::Struct(_)
+    ) || ty.is_binary()
 }

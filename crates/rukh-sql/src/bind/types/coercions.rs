@@ -644,7 +644,10 @@ pub(crate) fn beside_subquery(
 ) -> DataFusionResult<(Expr, Subquery)> {
     let given = subquery.subquery.schema().clone();
     let (expr_field, given_field) = (expr.to_field(schema)?.1, given.field(0));
-    records::refuse_in_subquery(&[&expr_field, given_field])?;
+    // Rows are compared by their bytes.
+    if matches!(expr_field.data_type(), ArrowType::Struct(_)) {
+        return Ok((expr, subquery));
+    }
     let usual = comparison_coercion(expr_field.data_type(), given_field.data_type());
     let Some(usual) = usual.filter(|_| expr_field.data_type() != given_field.data_type()) else {
         return Ok((expr, subquery));

@@ -1,10 +1,11 @@
-//! Intervals and documents compare, sort and group as in PostgreSQL: intervals by one number, to which a month is 30 days and a day
-//! 24 hours, documents by [`jsonb_order`].
+//! Intervals, documents and rows compare, sort and group as in PostgreSQL: intervals by one number, to which a month is 30 days and a
+//! day 24 hours, documents by [`jsonb_order`], rows by [`record_order`].
 //!
-//! Arrow compares months, then days, then time, and finds `30 days` less than `1 mon`; of documents it compares the stored form. Here
-//! what compares them compares [`interval_order`] or [`jsonb_order`] of them.
+//! Arrow compares months, then days, then time, and finds `30 days` less than `1 mon`; of documents it compares the stored form; and it
+//! puts NULLs within rows where NULL itself is. Here what compares them compares [`interval_order`], [`jsonb_order`] or [`record_order`]
+//! of them. Rows sort by themselves where NULL is behind all values, as keys have them, and group by themselves.
 //!
-//! | written                            | becomes, `#i` being `interval_order(i)` or `jsonb_order(i)`     |
+//! | written                            | becomes, `#i` being `interval_order(i)`, …                      |
 //! |------------------------------------|-----------------------------------------------------------------|
 //! | `i < j`, `i IN (…)`, `i BETWEEN …`, `i > ANY (SELECT …)` | `#i < #j`, …                               |
 //! | `CASE i WHEN j …`, `nullif(i, j)`   | by `#i = #j`                                                    |
@@ -37,28 +38,50 @@ use datafusion::logical_expr::{
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::json::order::jsonb_order;
+use rukh_functions::functions::lists::record_order::record_order;
 use rukh_functions::functions::times::interval_order::{interval_order, number_of};
 use rukh_syntax::HIDDEN;
 
 use crate::bind::types::coercions::converted;
+use crate::bind::types::records;
+
+/// Whether equal values of a type may differ to Arrow, so that they are not grouped by themselves.
+pub(crate) fn is_apart(ty: &ArrowType) -> bool {
+    match ty {
+        ArrowType::Interval(_) | ArrowType::LargeBinary => true,
+        ArrowType::Struct(fields) => fields.iter().any(|field| is_apart(field.data_type())),
+        _ => false,
+    }
+}
 
 /// Whether values of a type have an order of their own.
-fn is_apart(ty: &ArrowType) -> bool {
-    matches!(ty, ArrowType::Interval(_) | ArrowType::LargeBinary)
+fn is_ordered_apart(ty: &ArrowType) -> bool {
+    is_apart(ty) || is_row(ty)
+}
+
+fn is_row(ty: &ArrowType) -> bool {
+    matches!(ty, ArrowType::Struct(_))
 }
 
 /// Whether `greatest` of values of a type is spelled out: that of DataFusion has NULL elements of arrays before all others.
 fn is_spelled_out(ty: &ArrowType) -> bool {
-    is_apart(ty) || ty.is_list()
+    is_ordered_apart(ty) || ty.is_list()
 }
 
 fn has_own_order(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|ty| is_ordered_apart(&ty))
+}
+
+fn groups_apart(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|ty| is_apart(&ty))
 }
 
 /// Returns what an expression compares by, or the expression if its values have no order of their own.
 fn number(expr: Expr, schema: &DFSchema) -> Expr {
-    let own = |ty| interval_order(&expr, &ty).or_else(|| jsonb_order(&expr, &ty));
+    let own = |ty: ArrowType| {
+        let of_value = interval_order(&expr, &ty).or_else(|| jsonb_order(&expr, &ty));
+        of_value.or_else(|| record_order(&expr, &ty))
+    };
     expr.get_type(schema).ok().and_then(own).unwrap_or(expr)
 }
 
@@ -72,18 +95,18 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
     let boxed = |expr: Box<Expr>| Box::new(number(*expr, schema));
     let changed = match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right })
-            if compares(op) && (has_own_order(&left, schema) || has_own_order(&right, schema)) =>
+            if compares(op) && (groups_apart(&left, schema) || groups_apart(&right, schema)) =>
         {
             let (left, right) = (boxed(left), boxed(right));
             Expr::BinaryExpr(BinaryExpr { left, op, right })
         }
-        Expr::Between(between) if has_own_order(&between.expr, schema) => Expr::Between(Between {
+        Expr::Between(between) if groups_apart(&between.expr, schema) => Expr::Between(Between {
             expr: boxed(between.expr),
             negated: between.negated,
             low: boxed(between.low),
             high: boxed(between.high),
         }),
-        Expr::InList(InList { expr, list, negated }) if has_own_order(&expr, schema) => {
+        Expr::InList(InList { expr, list, negated }) if groups_apart(&expr, schema) => {
             let list = list.into_iter().map(|element| number(element, schema)).collect();
             let expr = boxed(expr);
             Expr::InList(InList { expr, list, negated })
@@ -92,7 +115,7 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
             expr,
             subquery,
             negated,
-        }) if has_own_order(&expr, schema) => Expr::InSubquery(InSubquery {
+        }) if in_own_order(&expr, &subquery, schema)? => Expr::InSubquery(InSubquery {
             expr: boxed(expr),
             subquery: numbers_of(subquery)?,
             negated,
@@ -102,7 +125,7 @@ pub(crate) fn compared(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transf
             subquery,
             op,
             quantifier,
-        }) if has_own_order(&expr, schema) => Expr::SetComparison(SetComparison {
+        }) if in_own_order(&expr, &subquery, schema)? => Expr::SetComparison(SetComparison {
             expr: boxed(expr),
             subquery: numbers_of(subquery)?,
             op,
@@ -143,6 +166,13 @@ pub(crate) fn compares(op: Operator) -> bool {
         op,
         Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
     )
+}
+
+/// Whether an expression, and the column of a subquery, have an order of their own.
+fn in_own_order(expr: &Expr, subquery: &Subquery, schema: &DFSchema) -> DataFusionResult<bool> {
+    let given = subquery.subquery.schema().field(0);
+    records::check_beside_subquery(expr.to_field(schema)?.1.as_ref(), given)?;
+    Ok(has_own_order(expr, schema))
 }
 
 /// Returns a subquery of intervals as one of their numbers.
@@ -197,36 +227,47 @@ fn ordered(keys: Vec<SortKey>, schema: &DFSchema) -> (Vec<SortKey>, bool) {
     let is_changed = keys.iter().any(|key| sorts_apart(key, schema));
     let mut ordered = Vec::with_capacity(keys.len());
     for mut key in keys {
-        if has_nulls_apart(&key, schema) {
-            ordered.push(key.expr.clone().is_null().sort(!key.nulls_first, false));
-            key.nulls_first = !key.nulls_first;
+        if sorts_apart(&key, schema) {
+            let numbered = number(key.expr.clone(), schema);
+            if numbered == key.expr {
+                ordered.push(key.expr.clone().is_null().sort(!key.nulls_first, false));
+                key.nulls_first = !key.nulls_first;
+            }
+            key.expr = numbered;
         }
-        key.expr = number(key.expr, schema);
         ordered.push(key);
     }
     (ordered, is_changed)
 }
 
-/// Whether a sort key is not of Arrow's order.
+/// Whether a sort key is not of Arrow's order, which has NULLs within arrays and rows where NULL itself is: they are behind all others.
 fn sorts_apart(key: &SortKey, schema: &DFSchema) -> bool {
-    has_own_order(&key.expr, schema) || has_nulls_apart(key, schema)
-}
-
-/// Whether a sort key is of arrays whose NULL elements do not come where NULL itself does: behind all others. Arrow puts both in one place.
-fn has_nulls_apart(key: &SortKey, schema: &DFSchema) -> bool {
-    key.nulls_first == key.asc && key.expr.get_type(schema).is_ok_and(|ty| ty.is_list())
+    let has_nulls_apart = |ty: &ArrowType| key.nulls_first == key.asc && (ty.is_list() || is_row(ty));
+    let ty = key.expr.get_type(schema);
+    ty.is_ok_and(|ty| is_apart(&ty) || has_nulls_apart(&ty))
 }
 
 fn in_window(mut function: Box<WindowFunction>, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let params = &mut function.params;
+    // Frames compare the values of one key, and have no comparison of rows.
     let is_concerned = params.partition_by.iter().any(|expr| has_own_order(expr, schema))
-        || params.order_by.iter().any(|key| sorts_apart(key, schema));
+        || params
+            .order_by
+            .iter()
+            .any(|key| sorts_apart(key, schema) || has_own_order(&key.expr, schema));
     if !is_concerned {
         return Ok(Transformed::no(Expr::WindowFunction(function)));
     }
     let partitions = std::mem::take(&mut params.partition_by).into_iter();
     params.partition_by = partitions.map(|expr| number(expr, schema)).collect();
-    let (order, is_changed) = ordered(std::mem::take(&mut params.order_by), schema);
+    let mut keys = std::mem::take(&mut params.order_by);
+    for key in &mut keys {
+        let is_of_rows = key.expr.get_type(schema).is_ok_and(|ty| is_row(&ty));
+        if is_of_rows {
+            key.expr = number(key.expr.clone(), schema);
+        }
+    }
+    let (order, is_changed) = ordered(keys, schema);
     params.order_by = order;
     let frame = &mut params.window_frame;
     if is_changed && frame.units == WindowFrameUnits::Range {
@@ -253,15 +294,19 @@ fn offset_by_number(bound: &mut WindowFrameBound) -> DataFusionResult<()> {
 fn in_aggregate(mut call: AggregateFunction, schema: &DFSchema) -> DataFusionResult<Transformed<Expr>> {
     let (order, mut is_changed) = ordered(std::mem::take(&mut call.params.order_by), schema);
     call.params.order_by = order;
-    if call.params.distinct && call.params.args.iter().any(|arg| has_own_order(arg, schema)) {
+    if call.params.distinct {
+        let args = &mut call.params.args;
         match call.func.name() {
-            "count" => {
-                let args = std::mem::take(&mut call.params.args).into_iter();
-                call.params.args = args.map(|arg| number(arg, schema)).collect();
+            "count" if args.iter().any(|arg| has_own_order(arg, schema)) => {
+                let numbers = std::mem::take(args).into_iter();
+                *args = numbers.map(|arg| number(arg, schema)).collect();
                 is_changed = true;
             }
-            "min" | "max" => {}
-            name => return refused(&format!("{name}(DISTINCT …) of")),
+            "count" | "min" | "max" => {}
+            name if args.iter().any(|arg| groups_apart(arg, schema)) => {
+                return refused(&format!("{name}(DISTINCT …) of"));
+            }
+            _ => {}
         }
     }
     Ok(Transformed::new_transformed(
@@ -318,7 +363,7 @@ fn check_no_json<'e>(
 fn grouped(mut aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan>> {
     let schema = aggregate.input.schema().clone();
     check_no_json(aggregate.group_expr.iter(), &schema, "equality")?;
-    let is_apart = |expr: &Expr| has_own_order(expr, &schema);
+    let is_apart = |expr: &Expr| groups_apart(expr, &schema);
     let of_sets = match aggregate.group_expr.as_slice() {
         [Expr::GroupingSet(sets)] => Some(sets.clone()),
         _ => None,
@@ -413,7 +458,7 @@ fn first_of_each(distinct: DistinctOn) -> DataFusionResult<Transformed<LogicalPl
         .sort_expr
         .as_ref()
         .is_some_and(|keys| keys.iter().any(sorts));
-    if !is_sorted_apart && !distinct.on_expr.iter().any(|expr| has_own_order(expr, &schema)) {
+    if !is_sorted_apart && !distinct.on_expr.iter().any(|expr| groups_apart(expr, &schema)) {
         return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::On(distinct))));
     }
     // Where there is an order, its first keys are those of ON.

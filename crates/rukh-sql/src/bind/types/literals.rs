@@ -103,7 +103,7 @@ pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, Sq
 }
 
 /// Types an expression, and casts its operands.
-fn typed_part(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+pub(crate) fn typed_part(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     let typed = expr.transform_up(|expr| {
         if let Some(text) = text_of_char(&expr, schema) {
             return Ok(Transformed::yes(text));

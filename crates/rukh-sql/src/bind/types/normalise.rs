@@ -30,7 +30,9 @@ use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR, is_cast_to_text};
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::DECLARED;
 use rukh_functions::functions::common::exact::exact_operator;
+use rukh_functions::functions::lists::array_order::ARRAY_ORDER;
 use rukh_functions::functions::lists::quantified;
+use rukh_functions::functions::lists::record_order::RECORD_ORDER;
 use rukh_functions::functions::numbers::arithmetic::operator_of;
 use rukh_functions::functions::texts::regex::POINT_IS_ANY;
 use rukh_functions::functions::texts::similar::OPENING;
@@ -146,7 +148,7 @@ fn print(expr: &Expr) -> Option<(String, Binding)> {
             match (call.name(), call.args.as_slice()) {
                 (EXTRACT, [Expr::Literal(..), _]) => return Some((extracted(expr)?, Tightest)),
                 (TIME_DIFFERENCE, [left, right]) => return binary_text(left, Operator::Minus, right),
-                (INTERVAL_ORDER, [interval]) => return print(interval),
+                (INTERVAL_ORDER | RECORD_ORDER, [value]) => return print(value),
                 (DECLARED, [value, _]) => return print(value),
                 _ => {}
             }
@@ -270,6 +272,11 @@ fn binary_text(left: &Expr, op: Operator, right: &Expr) -> Option<(String, Bindi
             format!("- {}", printed(right, Binding::Tightest)?),
             Binding::Negation,
         ));
+    }
+    if let (Expr::ScalarFunction(call), Expr::Literal(ScalarValue::Int32(Some(0)), _)) = (left, right)
+        && let (ARRAY_ORDER, [one, other]) = (call.name(), call.args.as_slice())
+    {
+        return binary_text(one, op, other);
     }
     let binding = operator_binding(op)?;
     let compares = matches!(binding, Binding::Comparison | Binding::Is);
@@ -432,6 +439,14 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
             _ if arrow_type(&ty) == value.data_type() => (format!("CAST(NULL AS {ty})"), Binding::Tightest),
             _ => return None,
         });
+    }
+    if let ScalarValue::Struct(row) = value {
+        let columns = row.columns().iter();
+        let fields: Option<Vec<_>> = columns
+            .map(|column| literal(&ScalarValue::try_from_array(column, 0).ok()?))
+            .collect();
+        let fields: Vec<String> = fields?.into_iter().map(|(text, _)| text).collect();
+        return Some((format!("ROW({})", fields.join(", ")), Binding::Tightest));
     }
     let cast_of = |text: &str, ty: DataType| {
         (

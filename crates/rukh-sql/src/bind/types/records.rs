@@ -2,7 +2,7 @@
 //!
 //! | written             | is                                                                                   |
 //! |---------------------|--------------------------------------------------------------------------------------|
-//! | `r = s`, `r < s`, … | the order of the two, field by field, NULL behind all values: never NULL if both are rows |
+//! | `r = s`, `r < s`, … | the order of the two, field by field, NULL behind all values: never NULL if both are rows; that of `record_order(r)` and `record_order(s)` if none is a constant |
 //! | `r IS NULL`         | whether all fields are NULL                                                           |
 //! | `r IS NOT NULL`     | whether none is                                                                       |
 //! | `(r).a`             | the field; 42703 if there is none                                                     |
@@ -20,9 +20,11 @@ use rukh_error::SqlError;
 use rukh_functions::casts::read::as_record;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::functions::lists::array_order::order;
-use rukh_functions::types::data_type_of;
+use rukh_functions::functions::lists::record_order::{has_one_form, record_order};
+use rukh_functions::types::{data_type_of, postgres_name};
 use rukh_keys::DataType;
 
+use crate::bind::types::interval_order::is_apart;
 use crate::bind::types::typed_casts::literal_text;
 
 /// Returns the fields of a row; `None` of other values.
@@ -69,20 +71,32 @@ pub(crate) fn comparison(
         }
     };
     let (left, right) = (&beside(left, right), &beside(right, left));
-    // Whether a row is there: one whose fields are all NULL is.
-    let is_there = |row: &Expr| order(row.clone(), row.clone()).is_not_null();
     let nothing = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
     let (one, other) = match (fields_of(left, schema), fields_of(right, schema)) {
         (Some(one), Some(other)) => (one, other),
-        (Some(_), None) if nothing(right) => return Ok(Some(beside_null(op, is_there(left)))),
-        (None, Some(_)) if nothing(left) => return Ok(Some(beside_null(op, is_there(right)))),
+        (Some(one), None) if nothing(right) => return Ok(beside_null(left, &ArrowType::Struct(one), op)),
+        (None, Some(other)) if nothing(left) => return Ok(beside_null(right, &ArrowType::Struct(other), op)),
         _ => return Ok(None),
     };
     check_alike(&one, &other).map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let (one, other) = (ArrowType::Struct(one), ArrowType::Struct(other));
+    // A constant stays legible, and gives ranges of a key. Of two rows their bytes are equal, by which joins find them.
+    let is_constant = |side: &Expr| !side.any_column_refs() && !side.contains_outer();
+    let compare_bytes =
+        is_distinct || is_apart(&one) || is_apart(&other) || !(is_constant(left) || is_constant(right));
+    if compare_bytes && has_one_form(&one, &other) {
+        let bytes = record_order(left, &one).zip(record_order(right, &other));
+        return Ok(bytes.map(|(left, right)| binary_expr(left, op, right)));
+    }
     let order = order(left.clone(), right.clone());
     let is_equal = order.clone().eq(lit(0));
-    // Two rows that are not there are not distinct.
-    let neither = || (!is_there(left)).and(!is_there(right));
+    // Two rows that are not there are not distinct. One whose fields are all NULL is there.
+    let neither = || {
+        let is_missing = |row: &Expr, ty| record_order(row, ty).map(Expr::is_null);
+        let (left, right) = (is_missing(left, &one), is_missing(right, &other));
+        left.zip(right)
+            .map_or(lit(false), |(left, right)| left.and(right))
+    };
     Ok(Some(match op {
         Operator::IsNotDistinctFrom => is_equal.is_true().or(neither()),
         Operator::IsDistinctFrom => is_equal.is_not_true().and(!neither()),
@@ -91,26 +105,40 @@ pub(crate) fn comparison(
 }
 
 /// Returns the comparison of a row with NULL.
-fn beside_null(op: Operator, is_there: Expr) -> Expr {
-    match op {
-        Operator::IsNotDistinctFrom => !is_there,
-        Operator::IsDistinctFrom => is_there,
-        _ => lit(ScalarValue::Boolean(None)),
-    }
+fn beside_null(row: &Expr, ty: &ArrowType, op: Operator) -> Option<Expr> {
+    let null = lit(ScalarValue::Binary(None));
+    record_order(row, ty).map(|bytes| binary_expr(bytes, op, null))
 }
 
-/// Fails with 0A000 if a row is looked for among those of a subquery.
-pub(crate) fn refuse_in_subquery(fields: &[&Field]) -> DataFusionResult<()> {
-    match fields
-        .iter()
-        .any(|field| matches!(field.data_type(), ArrowType::Struct(_)))
-    {
-        true => {
-            let error = SqlError::unsupported("IN, ANY and ALL of a subquery do not take rows as values");
-            let error = error.with_hint("Write the fields: (a, b) IN (SELECT x, y …).");
-            Err(DataFusionError::External(Box::new(error)))
+/// Returns whether an expression is NULL itself: `IS NULL` of a row asks for its fields.
+pub(crate) fn is_missing(expr: Expr, schema: &DFSchema) -> Expr {
+    let bytes = expr.get_type(schema).ok().and_then(|ty| record_order(&expr, &ty));
+    bytes.unwrap_or(expr).is_null()
+}
+
+/// Checks that the column of a subquery compares with what is looked for among its values, if one of them is a row.
+///
+/// # Errors
+/// 42883 if only one is, 42804 if they differ in the number or the types of their fields, 0A000 if a field has no type.
+pub(crate) fn check_beside_subquery(sought: &Field, given: &Field) -> DataFusionResult<()> {
+    let external = |error| DataFusionError::External(Box::new(error));
+    let (one, other) = match (sought.data_type(), given.data_type()) {
+        (ArrowType::Struct(one), ArrowType::Struct(other)) => (one, other),
+        (ArrowType::Struct(_), _) | (_, ArrowType::Struct(_)) => {
+            let types = [sought, given].map(|field| postgres_name(&data_type_of(field)));
+            let message = format!("operator does not exist: {} = {}", types[0], types[1]);
+            return Err(external(SqlError::statement("42883", message)));
         }
-        false => Ok(()),
+        _ => return Ok(()),
+    };
+    check_alike(one, other).map_err(external)?;
+    match has_one_form(sought.data_type(), given.data_type()) {
+        true => Ok(()),
+        false => {
+            let message = "IN, ANY and ALL of a subquery do not take rows with fields of no type";
+            let error = SqlError::unsupported(message).with_hint("Cast NULL to the type of the field.");
+            Err(external(error))
+        }
     }
 }
 
@@ -153,10 +181,6 @@ pub(crate) fn between(between: &Between, schema: &DFSchema) -> DataFusionResult<
 }
 
 fn check_alike(left: &Fields, right: &Fields) -> Result<(), SqlError> {
-    if left.len() != right.len() {
-        let message = "cannot compare record types with different numbers of columns";
-        return Err(SqlError::statement("42804", message));
-    }
     for (at, (left, right)) in left.iter().zip(right).enumerate() {
         let kind = |field: &Field| Kind::of_field(field);
         let (Some(left), Some(right)) = (kind(left), kind(right)) else {
@@ -169,12 +193,18 @@ fn check_alike(left: &Fields, right: &Fields) -> Result<(), SqlError> {
             );
             return Err(SqlError::statement("42804", message));
         }
-        if matches!(left, Kind::Json | Kind::Interval) {
-            let message = format!("rows with columns of the type {left} do not compare");
-            return Err(SqlError::unsupported(message));
+        if left == Kind::Json {
+            let message = "could not identify a comparison function for type json";
+            return Err(SqlError::statement("42883", message));
         }
     }
-    Ok(())
+    match left.len() == right.len() {
+        true => Ok(()),
+        false => {
+            let message = "cannot compare record types with different numbers of columns";
+            Err(SqlError::statement("42804", message))
+        }
+    }
 }
 
 /// Returns what `IS NULL`, or `IS NOT NULL`, is of a row; `None` of other values.

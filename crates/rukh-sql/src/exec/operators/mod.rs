@@ -18,6 +18,7 @@ mod runtime_rule;
 mod scan;
 mod scan_column;
 mod top_n;
+mod whole_sorts;
 
 pub(crate) use abandon::{Abandoned, ends_with};
 pub(crate) use arms_in_order::ArmsInOrder;
@@ -32,3 +33,4 @@ pub(crate) use order_use::OrderUse;
 pub(crate) use runtime_rule::RuntimeFilters;
 pub(crate) use scan::ScanExec;
 pub(crate) use top_n::TopN;
+pub(crate) use whole_sorts::WholeSorts;

@@ -51,7 +51,7 @@ use super::push::Push;
 use crate::bind::plans::once::{is_volatile, kept};
 use crate::bind::plans::outer_columns::{free_columns, query_of};
 use crate::bind::plans::subqueries::counted;
-use crate::bind::types::interval_order;
+use crate::bind::types::literals::typed_part;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 
@@ -420,7 +420,7 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
     let mut pull_up = PullUpCorrelatedExpr::new()
         .with_need_handle_count_bug(kind == Kind::Value)
         .with_exists_sub_query(kind == Kind::Exists);
-    let tried = by_own_order(plan.clone()).and_then(|plan| plan.rewrite(&mut pull_up));
+    let tried = typed_conditions(plan.clone()).and_then(|plan| plan.rewrite(&mut pull_up));
     tried.is_ok()
         && pull_up.can_pull_up
         && !reads_outside_in_from(plan).unwrap_or(true)
@@ -428,19 +428,18 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
         && !has_namesakes(plan, pull_up.correlated_subquery_cols_map.values().flatten())
 }
 
-/// Returns a plan whose conditions compare as they will once operands have their types: DataFusion pulls up columns, not what is computed of them.
-fn by_own_order(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
-    let compared = plan.transform_up(|node| match node {
+/// Returns a plan whose conditions compare as they will once operands have their types: DataFusion pulls up columns and casts of them, not
+/// what else is computed of them.
+fn typed_conditions(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    let typed = plan.transform_up(|node| match node {
         LogicalPlan::Filter(filter) => {
-            let schema = filter.input.schema().clone();
-            let predicate = filter
-                .predicate
-                .transform_up(|part| interval_order::compared(part, &schema))?;
-            predicate.map_data(|predicate| Filter::try_new(predicate, filter.input).map(LogicalPlan::Filter))
+            let predicate = typed_part(filter.predicate, filter.input.schema())?;
+            let filter = Filter::try_new(predicate, filter.input)?;
+            Ok(Transformed::yes(LogicalPlan::Filter(filter)))
         }
         other => Ok(Transformed::no(other)),
     })?;
-    Ok(compared.data)
+    Ok(typed.data)
 }
 
 /// Whether a function or a LATERAL query in FROM reads what the whole query reads of those around it, as in
