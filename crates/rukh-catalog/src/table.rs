@@ -118,7 +118,7 @@ pub enum Identity {
     ByDefault,
 }
 
-/// What COMMENT ON says of a table, its columns and indexes.
+/// What COMMENT ON says of a table, its columns, indexes and constraints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comments {
     /// Of the table itself.
@@ -127,11 +127,21 @@ pub struct Comments {
     pub columns: BTreeMap<ColumnId, String>,
     /// Of indexes.
     pub indexes: BTreeMap<IndexId, String>,
+    /// Of constraints by their names; that of the primary key, which is the table's, is empty.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constraints: BTreeMap<String, String>,
 }
 
 impl Comments {
     fn is_empty(&self) -> bool {
         *self == Comments::default()
+    }
+
+    /// Gives what is said of a constraint the name that it has got.
+    pub fn rename_constraint(&mut self, old: &str, new: &str) {
+        if let Some(text) = self.constraints.remove(old) {
+            self.constraints.insert(new.to_string(), text);
+        }
     }
 }
 
@@ -338,6 +348,28 @@ impl Table {
     /// Returns the column with this name (already folded).
     pub fn column_named(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Returns the name by which [`Comments`] has a constraint; `None` if there is none of the name.
+    pub fn constraint_comment(&self, name: &str) -> Option<String> {
+        let has_index = || {
+            self.indexes
+                .iter()
+                .any(|index| index.unique && index.name == name)
+        };
+        let is_named = self.checks.iter().any(|check| check.name == name) || self.foreign_key(name).is_some();
+        if is_named || has_index() {
+            return Some(name.to_string());
+        }
+        let is_primary = self.row_id().is_none() && name.strip_suffix("_pkey") == Some(&self.name);
+        is_primary.then(String::new)
+    }
+
+    /// Forgets what COMMENT ON says of constraints that are gone.
+    pub fn prune_comments(&mut self) {
+        let mut comments = std::mem::take(&mut self.comments.constraints);
+        comments.retain(|name, _| name.is_empty() || self.constraint_comment(name).is_some());
+        self.comments.constraints = comments;
     }
 
     /// Returns the columns that were declared: all but the row id.

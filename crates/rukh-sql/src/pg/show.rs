@@ -215,7 +215,15 @@ fn comments_sql(table: &Table) -> Vec<String> {
         let index = table.index(*id)?;
         Some(comment(format!("INDEX {}", quoted(&index.name)), text))
     });
-    of_table.chain(of_columns).chain(of_indexes).collect()
+    let of_constraints = comments.constraints.iter().map(|(constraint, text)| {
+        let constraint = match constraint.as_str() {
+            "" => format!("{}_pkey", table.name),
+            constraint => constraint.to_string(),
+        };
+        comment(format!("CONSTRAINT {} ON {name}", quoted(&constraint)), text)
+    });
+    let of_parts = of_columns.chain(of_indexes).chain(of_constraints);
+    of_table.chain(of_parts).collect()
 }
 
 /// Returns one row with the statement that makes the same view again.

@@ -246,9 +246,17 @@ fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     } else if reader.accept(&["column"]) {
         let (table, column) = reader.column_of_table()?;
         CommentTarget::Column { table, column }
+    } else if reader.accept(&["constraint"]) {
+        let name = reader.name()?;
+        reader.expect(&["on"])?;
+        if reader.peeks(&["domain"]) {
+            return Err(reader.unsupported("comments on constraints of domains are not supported"));
+        }
+        let table = reader.object_name()?;
+        CommentTarget::Constraint { table, name }
     } else {
         return Err(reader.unsupported(
-            "COMMENT ON takes a table, column, index, view, sequence, type, function or schema",
+            "COMMENT ON takes a table, column, constraint, index, view, sequence, type, function or schema",
         ));
     };
     reader.expect(&["is"])?;

@@ -9,6 +9,7 @@
 //! | `ORDER BY a USING <`, `>`    | `ORDER BY a ASC`, `DESC`      | types have one order each                       |
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
+//! | `FETCH FIRST (n) ROWS ONLY`  | `LIMIT (n)`                   |                                                 |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
 //! | `(row).*`                    | `(row).star`                  | a field, of a name that no statement can write  |
 //! | `((SELECT 1) UNION …)`       | `(SELECT 1 UNION …)`          | as a value it is no query otherwise             |
@@ -62,11 +63,13 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         "preceding",
         "following",
         "interval",
+        "fetch",
     ]) {
         return;
     }
     let visible = places(tokens);
     let blank = Token::Whitespace(Whitespace::Space);
+    limit_by_expressions(tokens, &visible);
     for words in LOCKS {
         for places in visible.windows(words.len()) {
             let mut pairs = places.iter().zip(words);
@@ -142,6 +145,35 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
             };
             let spelled = [text, colons, ty, open, digits, close];
             tokens.splice(places[0]..=places[4], spelled);
+        }
+    }
+}
+
+/// Spells `FETCH FIRST (n) ROWS ONLY` as LIMIT: of a number in parentheses, and of what else is computed.
+fn limit_by_expressions(tokens: &mut [TokenWithSpan], visible: &[usize]) {
+    for nth in 0..visible.len() {
+        let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &tokens[*at].token);
+        let opens = is_word(token(nth), "fetch")
+            && is_one_of(token(nth + 1), &["first", "next"])
+            && *token(nth + 2) == Token::LParen;
+        if !opens {
+            continue;
+        }
+        let mut depth = 0_usize;
+        let close = (nth + 2..visible.len()).find(|at| {
+            match token(*at) {
+                Token::LParen => depth += 1,
+                Token::RParen => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let Some(close) = close else { continue };
+        if is_one_of(token(close + 1), &["row", "rows"]) && is_word(token(close + 2), "only") {
+            tokens[visible[nth]].token = Token::make_keyword("LIMIT");
+            for place in [nth + 1, close + 1, close + 2] {
+                tokens[visible[place]].token = Token::Whitespace(Whitespace::Space);
+            }
         }
     }
 }

@@ -154,6 +154,13 @@ pub enum CommentTarget {
         /// The column.
         column: Name,
     },
+    /// A constraint of a table.
+    Constraint {
+        /// The table.
+        table: ObjectName,
+        /// The constraint.
+        name: Name,
+    },
     /// An index.
     Index(ObjectName),
     /// A view.

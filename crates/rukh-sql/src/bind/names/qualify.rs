@@ -213,7 +213,9 @@ impl Names<'_> {
                 | CommentTarget::Index(name)
                 | CommentTarget::View(name)
                 | CommentTarget::Sequence(name) => self.name(name),
-                CommentTarget::Column { table, .. } => self.name(table),
+                CommentTarget::Column { table, .. } | CommentTarget::Constraint { table, .. } => {
+                    self.name(table)
+                }
                 CommentTarget::Type(name) => self.type_name(name),
                 CommentTarget::Function(function) => self.function_name(function),
                 CommentTarget::Schema(_) => {}

@@ -1,6 +1,8 @@
 //! Operators of JSON and JSONB, which functions compute.
 
-use datafusion::arrow::datatypes::DataType as ArrowType;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::DFSchema;
 use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::planner::{RawBinaryExpr, RawFieldAccessExpr};
@@ -11,6 +13,21 @@ use rukh_functions::functions::{by_row, json};
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 
 use crate::bind::types::bound_operators::operand;
+
+/// Gives a parameter of no type behind `#>`, `#>>` or `#-` that of a path: an array of texts.
+pub(crate) fn with_path(mut expr: RawBinaryExpr) -> RawBinaryExpr {
+    let takes_path = matches!(
+        expr.op,
+        BinaryOperator::HashArrow | BinaryOperator::HashLongArrow | BinaryOperator::HashMinus
+    );
+    if let (true, Expr::Placeholder(parameter)) = (takes_path, &mut expr.right)
+        && parameter.field.is_none()
+    {
+        let path = ArrowType::new_list(ArrowType::Utf8, true);
+        parameter.field = Some(Arc::new(Field::new(&parameter.id, path, true)));
+    }
+    expr
+}
 
 /// Returns the call that an operator of documents is; `None` of all others. Literals have been read as what the operator takes.
 pub(crate) fn planned(expr: &RawBinaryExpr, schema: &DFSchema) -> Option<Expr> {

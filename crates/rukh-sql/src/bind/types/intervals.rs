@@ -59,7 +59,7 @@ impl ExprPlanner for Intervals {
             let right_side = compared_with(alike.right, left.as_ref());
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
         }
-        let expr = bound_operators::typed(expr, schema)?;
+        let expr = bound_operators::typed(documents::with_path(expr), schema)?;
         if let Some(call) = documents::planned(&expr, schema) {
             return Ok(PlannerResult::Planned(call));
         }

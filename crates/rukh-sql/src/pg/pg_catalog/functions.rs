@@ -256,7 +256,9 @@ const FUNCTIONS: &[Definition] = &[
     }),
     // Comments.
     stable("obj_description", 1..=2, Kind::Text, |source, given| {
-        Ok(lookup::comment(source.catalog(), oid(&given[0]), 0).into())
+        let (catalog, of) = (source.catalog(), oid(&given[0]));
+        let comment = lookup::comment(catalog, of, 0);
+        Ok(comment.or_else(|| texts::constraint_comment(catalog, of)).into())
     }),
     stable("col_description", 2..=2, Kind::Text, |source, given| {
         Ok(lookup::comment(source.catalog(), oid(&given[0]), oid(&given[1])).into())

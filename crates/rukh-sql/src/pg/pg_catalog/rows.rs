@@ -13,7 +13,7 @@ use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::source::{DATABASE, Maker, Source};
 use super::table::{Cell, row};
-use super::texts::{constraints, domain_check, index_definition, place, places};
+use super::texts::{commented, constraints, domain_check, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
 use super::{casts, defined, operators, procs, view_text};
 use crate::bind::system::oids;
@@ -127,7 +127,7 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_enum", |source| types::pg_enum(source.catalog())),
     ("pg_description", |source| {
         let tables = source.catalog().tables();
-        let tables = tables.flat_map(|table| descriptions(table));
+        let tables = tables.flat_map(|table| descriptions(source.catalog(), table));
         tables.chain(other_descriptions(source)).collect()
     }),
     (KEYWORDS, |_| {
@@ -582,7 +582,7 @@ fn owned_sequences(source: &Source<'_>) -> Vec<Vec<Cell>> {
     owned.collect()
 }
 
-fn descriptions(table: &Table) -> Vec<Vec<Cell>> {
+fn descriptions(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {
     let class = oids::system_table("pg_class", 0);
     let oid = oids::object(table.id.0);
     let own = table.comments.table.iter().map(|text| row![oid, class, 0, text]);
@@ -590,7 +590,10 @@ fn descriptions(table: &Table) -> Vec<Vec<Cell>> {
     let columns = columns.map(|(id, text)| row![oid, class, place(table, *id), text]);
     let indexes = table.comments.indexes.iter();
     let indexes = indexes.map(|(id, text)| row![oids::object(id.0), class, 0, text]);
-    own.chain(columns).chain(indexes).collect()
+    let constraints = commented(catalog, table);
+    let of_constraints = oids::system_table("pg_constraint", 0);
+    let constraints = constraints.map(|(constraint, text)| row![constraint.oid, of_constraints, 0, text]);
+    own.chain(columns).chain(indexes).chain(constraints).collect()
 }
 
 /// Returns the comments of views, sequences, schemas, types and functions.

@@ -173,6 +173,29 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
     own.chain(keys).collect()
 }
 
+/// Returns the constraints of a table that have comments, with these.
+pub(crate) fn commented<'a>(
+    catalog: &'a Catalog,
+    table: &'a Table,
+) -> impl Iterator<Item = (Constraint<'a>, &'a String)> {
+    let comments = &table.comments.constraints;
+    let all = match comments.is_empty() {
+        true => Vec::new(),
+        false => constraints(catalog, table),
+    };
+    all.into_iter().filter_map(|constraint| {
+        let text = comments.get(&table.constraint_comment(&constraint.name)?)?;
+        Some((constraint, text))
+    })
+}
+
+/// Returns the comment of a constraint by its number.
+pub(crate) fn constraint_comment(catalog: &Catalog, oid: i64) -> Option<String> {
+    let commented = catalog.tables().flat_map(|table| commented(catalog, table));
+    let mut found = commented.filter(|(constraint, _)| constraint.oid == oid);
+    found.next().map(|(_, text)| text.clone())
+}
+
 /// Returns the key that makes the columns unique to which a foreign key refers: its name, the number of its index, and its columns in order.
 pub(crate) fn referenced_key(referenced: &Table, key: &ForeignKey) -> Option<(String, i64, Vec<ColumnId>)> {
     let columns = &key.referenced_columns;

@@ -49,6 +49,24 @@ pub(super) fn comment(
                 })
             })?;
         }
+        CommentTarget::Constraint { table, name } => {
+            let id = session.table(table)?.id;
+            engine.alter_table(id, |_, table| {
+                let known = table.constraint_comment(&name.text).ok_or_else(|| {
+                    let message = format!(
+                        "constraint \"{}\" for table \"{}\" does not exist",
+                        name.text, table.name
+                    );
+                    SqlError::statement("42704", message).at(name.position)
+                })?;
+                change(table, &|next| {
+                    match &text {
+                        Some(text) => next.comments.constraints.insert(known.clone(), text.clone()),
+                        None => next.comments.constraints.remove(&known),
+                    };
+                })
+            })?;
+        }
         CommentTarget::Index(name) => {
             let schema = name.schema.as_deref().unwrap_or(PUBLIC);
             let catalog = engine.catalog();

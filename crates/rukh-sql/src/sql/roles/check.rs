@@ -207,7 +207,9 @@ impl<'a> Checker<'a> {
                 CommentTarget::Schema(name) => self.own_schema(name),
                 CommentTarget::Type(name) => self.own_type(name),
                 CommentTarget::Function(function) => self.own_named(function),
-                CommentTarget::Column { table, .. } => self.own(table),
+                CommentTarget::Column { table, .. } | CommentTarget::Constraint { table, .. } => {
+                    self.own(table)
+                }
                 CommentTarget::Index(name) => self.own_index(name),
             },
             Statement::DropTable { names, .. } | Statement::DropSequence { names, .. } => {

@@ -8,7 +8,7 @@
 //! | `*`, NATURAL JOIN                         | all of the relations of the SELECT                |
 //! | `USING (a)`                               | as `a`                                           |
 //!
-//! A name may be of another relation, or of an output column; then more is asked for than PostgreSQL does, never less.
+//! A name may be of another relation, or of an output column; then more rights are needed than in PostgreSQL, never fewer.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;

@@ -132,6 +132,7 @@ pub(in crate::sql::ddl) fn alter_table(
             let message = "a type that other values come with has to be changed by a statement of its own";
             return Err(SqlError::unsupported(message).into());
         }
+        change.next.prune_comments();
         change.next.check_versions().map_err(SqlError::from)?;
         check_still_unique(catalog, before, &change.next)
             .map_err(|error| error.at(statement.name.position))?;
@@ -296,7 +297,11 @@ impl Change<'_> {
     fn act(&mut self, action: &AlterAction) -> Result<(), SqlError> {
         match action {
             AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
-            AlterAction::RenameConstraint { old, new } => self.rename_constraint(old, new),
+            AlterAction::RenameConstraint { old, new } => {
+                self.rename_constraint(old, new)?;
+                self.next.comments.rename_constraint(&old.text, &new.text);
+                Ok(())
+            }
             AlterAction::AddColumn {
                 column,
                 checks,
@@ -827,20 +832,16 @@ impl Change<'_> {
             return Ok(());
         }
         let is_named = |index: &&mut Index| index.unique && index.name == old.text;
-        match table.indexes.iter_mut().find(is_named) {
-            Some(index) => {
-                check_free(self.catalog, &table.schema, new)?;
-                index.name = new.text.clone();
-                Ok(())
-            }
-            None => {
-                let message = format!(
-                    "constraint \"{}\" for table \"{}\" does not exist",
-                    old.text, table.name
-                );
-                Err(SqlError::statement("42704", message).at(old.position))
-            }
-        }
+        let Some(index) = table.indexes.iter_mut().find(is_named) else {
+            let message = format!(
+                "constraint \"{}\" for table \"{}\" does not exist",
+                old.text, table.name
+            );
+            return Err(SqlError::statement("42704", message).at(old.position));
+        };
+        check_free(self.catalog, &table.schema, new)?;
+        index.name = new.text.clone();
+        Ok(())
     }
 
     fn drop_constraint(&mut self, name: &Name, if_exists: bool) -> Result<(), SqlError> {
