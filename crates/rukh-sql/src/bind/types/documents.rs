@@ -1,8 +1,6 @@
 //! Operators of JSON and JSONB, which functions compute.
 
-use std::sync::Arc;
-
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::planner::{RawBinaryExpr, RawFieldAccessExpr};
@@ -20,11 +18,9 @@ pub(crate) fn with_path(mut expr: RawBinaryExpr) -> RawBinaryExpr {
         expr.op,
         BinaryOperator::HashArrow | BinaryOperator::HashLongArrow | BinaryOperator::HashMinus
     );
-    if let (true, Expr::Placeholder(parameter)) = (takes_path, &mut expr.right)
-        && parameter.field.is_none()
-    {
-        let path = ArrowType::new_list(ArrowType::Utf8, true);
-        parameter.field = Some(Arc::new(Field::new(&parameter.id, path, true)));
+    let is_open = matches!(&expr.right, Expr::Placeholder(parameter) if parameter.field.is_none());
+    if takes_path && is_open {
+        expr.right = cast(expr.right, ArrowType::new_list(ArrowType::Utf8, true));
     }
     expr
 }
