@@ -73,7 +73,7 @@ fn statements_need_rights() {
         ("INSERT", "EXPLAIN INSERT INTO t VALUES (4, 'z')"),
         ("INSERT, UPDATE", "UPSERT INTO t VALUES (3, 'w')"),
         (
-            "INSERT, UPDATE",
+            "INSERT, UPDATE, SELECT",
             "INSERT INTO t VALUES (3, 'w') ON CONFLICT (id) DO UPDATE SET a = 'v'",
         ),
         ("INSERT, SELECT", "INSERT INTO t VALUES (5, 'w') RETURNING id"),
@@ -316,9 +316,9 @@ fn statements_about_roles_have_postgres_errors() {
             "unrecognized privilege type \"fly\"",
         ),
         (
-            "GRANT SELECT (a) ON t TO u",
-            "0A000",
-            "rights on columns are not supported",
+            "GRANT DELETE (a) ON t TO u",
+            "0LP01",
+            "invalid privilege type DELETE for column",
         ),
         ("GRANT u TO u", "0LP01", "role \"u\" is a member of role \"u\""),
         (

@@ -119,12 +119,24 @@ impl Uses {
 
 /// Whether all columns of the relations of a FROM are used, whatever else is said of them.
 pub(super) fn has_star(items: &[SelectItem], from: &[TableWithJoins]) -> bool {
-    let is_natural = |join: &JoinOperator| matches!(constraint(join), Some(JoinConstraint::Natural));
-    items.iter().any(|item| matches!(item, SelectItem::Wildcard(_)))
-        || from
+    items.iter().any(|item| matches!(item, SelectItem::Wildcard(_))) || from.iter().any(is_natural)
+}
+
+/// Whether relations are joined by all names that they have in common.
+fn is_natural(item: &TableWithJoins) -> bool {
+    let within = |factor: &TableFactor| match factor {
+        TableFactor::NestedJoin {
+            table_with_joins: inner,
+            ..
+        } => is_natural(inner),
+        _ => false,
+    };
+    let by_all = |join: &JoinOperator| matches!(constraint(join), Some(JoinConstraint::Natural));
+    within(&item.relation)
+        || item
+            .joins
             .iter()
-            .flat_map(|item| &item.joins)
-            .any(|join| is_natural(&join.join_operator))
+            .any(|join| by_all(&join.join_operator) || within(&join.relation))
 }
 
 fn constraint(join: &JoinOperator) -> Option<&JoinConstraint> {
