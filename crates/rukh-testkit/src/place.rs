@@ -21,14 +21,20 @@ pub fn namespace() -> Option<String> {
     Some(format!("{hosts}/p{}n{number}", std::process::id()))
 }
 
-/// Makes an empty database.
+/// Makes an empty database whose statistics change by ANALYZE alone, so that plans do not depend on the time that tests take.
 ///
 /// # Panics
 /// If none can be made.
 pub fn database() -> Database {
     match namespace() {
         None => Database::open_in_memory(),
-        Some(url) => Database::open_with(url, Options::default()),
+        Some(url) => {
+            let options = Options {
+                auto_analyze: false,
+                ..Options::default()
+            };
+            Database::open_with(url, options)
+        }
     }
     .expect("an empty database can be made")
 }

@@ -126,6 +126,36 @@ fn cursors_are_fetched_from_part_by_part() {
 }
 
 #[test]
+fn cursors_take_parameters() {
+    let server = server();
+    let mut client = Raw::connect(server.address());
+    client.simple("BEGIN");
+    let declare = "DECLARE c CURSOR FOR SELECT value FROM generate_series(1, 10) AS t(value) \
+                   WHERE value > $1 AND value = ANY ($2::int[])";
+    let answer = client.extended(declare, &[Some(b"7"), Some(b"{3,8,9}")], false);
+    assert_eq!(
+        (answer.error.clone(), answer.tags),
+        (None, vec!["DECLARE CURSOR".to_string()])
+    );
+    assert_eq!(run(&mut client, "FETCH ALL FROM c").1, [[text("8")], [text("9")]]);
+    client.simple("COMMIT");
+    server.stop();
+}
+
+#[test]
+fn a_login_that_is_no_role_is_set_again() {
+    let server = server();
+    let mut client = Raw::connect(server.address());
+    let (_, user) = run(&mut client, "SELECT current_user");
+    let user = user[0][0].clone().expect("a name");
+    run(&mut client, &format!("SET ROLE \"{user}\""));
+    run(&mut client, "CREATE TABLE own (id INT PRIMARY KEY)");
+    assert_eq!(run(&mut client, "SELECT current_user").1, [[Some(user)]]);
+    assert_eq!(client.extended("SET ROLE nobody", &[], false).sqlstate(), "22023");
+    server.stop();
+}
+
+#[test]
 fn discard_all_leaves_nothing() {
     let server = server();
     let mut client = Raw::connect(server.address());

@@ -557,7 +557,12 @@ impl Session {
             "default" => self.defaults.default_of(name),
             _ => None,
         };
-        let value = default.as_deref().unwrap_or(value);
+        let mut value = default.as_deref().unwrap_or(value);
+        // A client may log in as a role that no CREATE ROLE has made, and set that again.
+        let own = self.client.user().to_string();
+        if name == "role" && value == own && self.engine().newest_catalog().role_named(value).is_none() {
+            value = "none";
+        }
         if local && self.block.is_none() {
             let mut unused = (*self.settings).clone();
             unused.set(name, value)?;

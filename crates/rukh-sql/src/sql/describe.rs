@@ -163,6 +163,15 @@ impl Session {
                     let schema = self.describe_executed(name)?.schema.clone();
                     schema.map(Columns::of)
                 }
+                KeptStatement::Declare { sql, .. } => {
+                    let prepared = self.prepare(sql)?;
+                    let described = self.describe(&prepared, given)?;
+                    return Ok(Description {
+                        columns: None,
+                        schema: None,
+                        ..Description::clone(&described)
+                    });
+                }
                 KeptStatement::Fetch {
                     name, moves: false, ..
                 } => Some(Columns::of(self.cursor_schema(name)?)),

@@ -276,7 +276,7 @@ impl Session {
         {
             return Ok(("SELECT".to_string(), Some(rows)));
         }
-        let params = &scalars_of(params);
+        let (constants, params) = (params, &scalars_of(params));
         if let Some(written) = self.write(&prepared.statement, params)? {
             return Ok(written);
         }
@@ -363,7 +363,7 @@ impl Session {
                 Ok(("RESET".to_string(), None))
             }
             Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
-            Statement::Kept(statement) => self.run_kept(statement),
+            Statement::Kept(statement) => self.run_kept(statement, constants),
             Statement::Role(statement) => {
                 let _turn = self.begin_definition(&prepared.statement)?;
                 Ok((roles::run(self, statement)?.to_string(), None))

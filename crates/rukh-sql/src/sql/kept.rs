@@ -28,7 +28,11 @@ use rukh_syntax::{Discarded, Expression, FetchedRows, KeptStatement, Name};
 
 impl Session {
     /// Runs a statement about what the session keeps, but for EXECUTE; returns its tag and rows.
-    pub(crate) fn run_kept(&mut self, statement: &KeptStatement) -> Result<(String, Option<Rows>), SqlError> {
+    pub(crate) fn run_kept(
+        &mut self,
+        statement: &KeptStatement,
+        params: &[Constant],
+    ) -> Result<(String, Option<Rows>), SqlError> {
         let tag = match statement {
             KeptStatement::Prepare {
                 name,
@@ -69,7 +73,7 @@ impl Session {
                     scrolls: *scrolls,
                     declared: self.engine().now(),
                 };
-                self.declare(name, sql, shown)?;
+                self.declare(name, sql, params, shown)?;
                 "DECLARE CURSOR"
             }
             KeptStatement::Fetch { name, rows, moves } => return self.fetch(name, *rows, *moves),
@@ -178,7 +182,13 @@ impl Session {
         Ok(self.kept.cursor(name)?.lock().rows.schema())
     }
 
-    fn declare(&mut self, name: &Name, sql: &str, shown: ShownCursor) -> Result<(), SqlError> {
+    fn declare(
+        &mut self,
+        name: &Name,
+        sql: &str,
+        params: &[Constant],
+        shown: ShownCursor,
+    ) -> Result<(), SqlError> {
         let ShownCursor { holds, scrolls, .. } = shown;
         let (savepoints, hold) = match (self.savepoints(), holds) {
             (Some(savepoints), true) => (savepoints, Hold::IfCommitted),
@@ -195,7 +205,7 @@ impl Session {
         }
         check_room(self.kept.cursors.len(), "cursors")?;
         let prepared = self.prepare(sql)?;
-        let outcome = self.execute_prepared(&prepared, &[])?;
+        let outcome = self.execute_prepared(&prepared, params)?;
         let Some(rows) = outcome.rows else {
             return Err(SqlError::internal("a query has no rows"));
         };

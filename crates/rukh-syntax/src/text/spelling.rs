@@ -10,6 +10,7 @@
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 //! | `FETCH FIRST (n) ROWS ONLY`  | `LIMIT (n)`                   |                                                 |
+//! | `integer ARRAY` as a type    | `integer[]`                   |                                                 |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
 //! | `(row).*`                    | `(row).star`                  | a field, of a name that no statement can write  |
 //! | `((SELECT 1) UNION …)`       | `(SELECT 1 UNION …)`          | as a value it is no query otherwise             |
@@ -27,6 +28,24 @@ const BEFORE_ONLY: [&str; 5] = ["from", "update", "into", "join", "using"];
 
 /// What stands before a query, if it does not begin the statement or stand in parentheses.
 const BEFORE_QUERY: [&str; 7] = ["as", "union", "except", "intersect", "all", "distinct", "explain"];
+
+/// What stands before the name of a table.
+const BEFORE_TABLE: [&str; 9] = [
+    "from", "join", "into", "update", "table", "only", "using", "on", "as",
+];
+
+/// What stands behind the type of a column.
+const BEHIND_TYPES: [&str; 9] = [
+    "not",
+    "null",
+    "default",
+    "primary",
+    "unique",
+    "references",
+    "check",
+    "constraint",
+    "generated",
+];
 
 /// What stands between two queries.
 const SET_OPERATORS: [&str; 3] = ["union", "intersect", "except"];
@@ -64,6 +83,7 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         "following",
         "interval",
         "fetch",
+        "array",
     ]) {
         return;
     }
@@ -111,6 +131,25 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
             tokens[places[2]].token = blank.clone();
         }
     }
+    for nth in (1..visible.len()).rev() {
+        let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &tokens[*at].token);
+        let is_type = match token(nth - 1) {
+            word @ Token::Word(_) => !is_one_of(word, &BEFORE_TABLE),
+            other => *other == Token::RParen,
+        };
+        let after = token(nth + 1);
+        let ends = matches!(
+            after,
+            Token::Comma | Token::RParen | Token::SemiColon | Token::EOF
+        ) || is_one_of(after, &BEHIND_TYPES);
+        if is_type && ends && is_word(token(nth), "array") {
+            let at = visible[nth];
+            let span = tokens[at].span;
+            let spelled = [Token::LBracket, Token::RBracket];
+            tokens.splice(at..=at, spelled.map(|token| TokenWithSpan { token, span }));
+        }
+    }
+    let visible = places(tokens);
     // From the last on, so that places before stay what they are.
     for nth in (0..visible.len()).rev() {
         let before = nth.checked_sub(1).map(|before| &tokens[visible[before]].token);

@@ -27,6 +27,7 @@ use super::{arrays, defined, procs, spelling, texts, types, view_text};
 use crate::bind::system::oids;
 use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::current::CurrentStatement;
+use crate::pg::sequence_values::last_value;
 use rukh_error::SqlError;
 
 /// Gives the value of a call.
@@ -237,6 +238,14 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_get_statisticsobjdef_columns", 1..=1, Kind::Text, NONE),
     stable("pg_get_userbyid", 1..=1, Kind::Name, |source, given| {
         Ok(lookup::role_name(source, oid(&given[0])).into())
+    }),
+    volatile("pg_sequence_last_value", 1..=1, Kind::Int8, |source, given| {
+        let number = lookup::relation_number(source, &given[0])?;
+        let Some(Relation::Sequence(sequence)) = relation(source.catalog(), oid(&number)) else {
+            return Ok(Cell::Null);
+        };
+        let (last, is_called) = last_value(&source.context.engine, sequence)?;
+        Ok(if is_called { Cell::Int(last) } else { Cell::Null })
     }),
     stable("pg_get_serial_sequence", 2..=2, Kind::Text, |source, given| {
         serial_sequence(source, given)
