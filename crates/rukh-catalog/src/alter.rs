@@ -92,11 +92,11 @@ impl Table {
         next.with_new_layout()
     }
 
-    /// Returns a table that was declared without a primary key with one, whose columns become NOT NULL. Its rows have to be written
-    /// under their new keys, with all entries.
+    /// Returns a table that was declared without a primary key with one of this name, whose columns become NOT NULL. Its rows have to
+    /// be written under their new keys, with all entries.
     ///
     /// Fails on a table that has a primary key, on elements that can be none of one, and as [`Table::without_column`] does.
-    pub fn with_primary_key(&self, elements: Vec<KeyElement>) -> Result<Table, CatalogError> {
+    pub fn with_primary_key(&self, elements: Vec<KeyElement>, name: String) -> Result<Table, CatalogError> {
         let Some(row_id) = self.row_id() else {
             return invalid(format!(
                 "multiple primary keys for table \"{}\" are not allowed",
@@ -113,6 +113,7 @@ impl Table {
             }
         }
         next.primary_key = elements;
+        next.set_key_name(name);
         next.with_new_layout()
     }
 

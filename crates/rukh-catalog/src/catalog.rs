@@ -79,6 +79,12 @@ impl Catalog {
             })
     }
 
+    /// Returns the table whose primary key has this name.
+    pub fn table_of_key(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        let mut tables = self.tables.values().filter(|table| table.schema == schema);
+        tables.find(|table| table.key_name().as_deref() == Some(name))
+    }
+
     /// Returns the index with this id and its table.
     pub fn index(&self, id: IndexId) -> Option<(&Arc<Table>, &Index)> {
         self.indexes().find(|(_, index)| index.id == id)
@@ -104,10 +110,11 @@ impl Catalog {
         tables.chain(indexes).chain(others).max().map_or(1, |id| id + 1)
     }
 
-    /// Fails if a table, index, sequence or view of this name exists.
+    /// Fails if a table, primary key, index, sequence or view of this name exists.
     pub fn check_name_free(&self, schema: &str, name: &str) -> Result<(), CatalogError> {
         let taken = self.find_table(schema, name).is_some()
             || self.index_named(schema, name).is_ok()
+            || self.table_of_key(schema, name).is_some()
             || self.sequence_named(schema, name).is_some()
             || self.view_named(schema, name).is_some();
         match taken {

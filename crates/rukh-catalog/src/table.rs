@@ -263,6 +263,9 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Elements of the primary key in key order.
     pub primary_key: Vec<KeyElement>,
+    /// Name of the primary key where it is another than [`default_key_name`] makes: [`Table::key_name`] reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named_key: Option<String>,
     /// Leading salt byte of the primary key, if any.
     pub salt: Option<SaltOptions>,
     /// Families; the first is the one that says whether a row exists.
@@ -301,6 +304,11 @@ pub struct Materialized {
     pub populated: bool,
 }
 
+/// Returns the name of the primary key of a table where no statement says another.
+pub fn default_key_name(table: &str) -> String {
+    format!("{table}_pkey")
+}
+
 impl Table {
     /// Returns a table whose only column is a value of a domain, for what compiles its conditions.
     pub fn of_domain(domain: &Domain) -> Table {
@@ -320,6 +328,7 @@ impl Table {
             next_column: 1,
             columns: vec![column],
             primary_key: Vec::new(),
+            named_key: None,
             salt: None,
             families: Vec::new(),
             options: TableOptions::default(),
@@ -350,6 +359,19 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// Whether a constraint of the table has this name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        let of_index = || {
+            self.indexes
+                .iter()
+                .any(|index| index.constraint && index.name == name)
+        };
+        self.checks.iter().any(|check| check.name == name)
+            || self.foreign_key(name).is_some()
+            || self.key_name().as_deref() == Some(name)
+            || of_index()
+    }
+
     /// Returns the name by which [`Comments`] has a constraint; `None` if there is none of the name.
     pub fn constraint_comment(&self, name: &str) -> Option<String> {
         let has_index = || {
@@ -361,8 +383,19 @@ impl Table {
         if is_named || has_index() {
             return Some(name.to_string());
         }
-        let is_primary = self.row_id().is_none() && name.strip_suffix("_pkey") == Some(&self.name);
-        is_primary.then(String::new)
+        (self.key_name().as_deref() == Some(name)).then(String::new)
+    }
+
+    /// Returns the name of the primary key and of its index; `None` in a table with row ids.
+    pub fn key_name(&self) -> Option<String> {
+        let named = || self.named_key.clone();
+        let name = || named().unwrap_or_else(|| default_key_name(&self.name));
+        self.row_id().is_none().then(name)
+    }
+
+    /// Gives the primary key a name.
+    pub fn set_key_name(&mut self, name: String) {
+        self.named_key = (name != default_key_name(&self.name)).then_some(name);
     }
 
     /// Forgets what COMMENT ON says of constraints that are gone.

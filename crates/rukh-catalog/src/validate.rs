@@ -27,6 +27,8 @@ pub struct TableDraft {
     pub columns: Vec<Column>,
     /// Elements of the primary key.
     pub primary_key: Vec<KeyElement>,
+    /// Name of the primary key, if it is not the usual one.
+    pub key_name: Option<String>,
     /// Salt, if there is to be any.
     pub salt: Option<SaltOptions>,
     /// Families beside the first; empty when the table has one.
@@ -80,6 +82,7 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         next_column: columns.len() as u32,
         columns,
         primary_key: draft.primary_key,
+        named_key: None,
         salt: draft.salt,
         families,
         options: draft.options,
@@ -91,6 +94,9 @@ pub fn validate_table(draft: TableDraft, id: TableId) -> Result<Table, CatalogEr
         dropped: Vec::new(),
         materialized: None,
     };
+    if let Some(name) = draft.key_name {
+        table.set_key_name(name);
+    }
     check_families(&table)?;
     table.check_lifetimes()?;
     table.check_versions()?;

@@ -211,6 +211,7 @@ fn shape(snapshot: &Snapshot, build: &Build) -> Result<Table, EngineError> {
     };
     Ok(Table {
         name: String::new(),
+        named_key: None,
         comments: Default::default(),
         materialized: None,
         checks: Vec::new(),

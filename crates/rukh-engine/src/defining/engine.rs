@@ -306,6 +306,9 @@ impl Engine {
         catalog.check_name_free(&draft.schema, &draft.name)?;
         let id = TableId(change.take_id());
         let table = validate_table(draft, id)?;
+        if let Some(name) = table.key_name() {
+            catalog.check_name_free(&table.schema, &name)?;
+        }
         let sequences = owned(catalog, &table, sequences)?;
         change.create_storage(&table.storage_names(), &table)?;
         let mut changed = change.nothing();

@@ -208,7 +208,7 @@ impl TableCodec {
             .map(|(at, c)| c.ty.format_text(&row[*at]));
         unique_violation(
             &self.table.name,
-            format!("{}_pkey", self.table.name),
+            self.table.key_name().unwrap_or_default(),
             columns.map(|column| column.name.clone()).collect(),
             values.collect(),
         )

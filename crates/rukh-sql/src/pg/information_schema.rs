@@ -520,7 +520,7 @@ fn constraints(catalog: &Catalog) -> Vec<Constraint<'_>> {
 fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
     let primary = Constraint {
         table,
-        name: format!("{}_pkey", table.name),
+        name: table.key_name().unwrap_or_default(),
         kind: "PRIMARY KEY",
         elements: columns_of(&table.primary_key),
         foreign: None,

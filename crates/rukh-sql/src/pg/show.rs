@@ -217,7 +217,7 @@ fn comments_sql(table: &Table) -> Vec<String> {
     });
     let of_constraints = comments.constraints.iter().map(|(constraint, text)| {
         let constraint = match constraint.as_str() {
-            "" => format!("{}_pkey", table.name),
+            "" => table.key_name().unwrap_or_default(),
             constraint => constraint.to_string(),
         };
         comment(format!("CONSTRAINT {} ON {name}", quoted(&constraint)), text)
@@ -283,8 +283,10 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
     let column = |column| column_sql(column, own_sequence(catalog, table, column));
     let mut lines: Vec<String> = table.declared_columns().iter().map(column).collect();
     if table.row_id().is_none() {
+        let named = table.named_key.as_ref();
         lines.push(format!(
-            "PRIMARY KEY ({})",
+            "{}PRIMARY KEY ({})",
+            named.map_or(String::new(), |name| format!("CONSTRAINT {} ", quoted(name))),
             element_list(table, &table.primary_key)
         ));
     }

@@ -276,6 +276,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
         name: _,
         columns,
         primary_key: _,
+        named_key: _,
         salt: _,
         families: _,
         options: _,

@@ -121,6 +121,8 @@ pub enum AlterAction {
     AddUnique(UniqueDefinition),
     /// ADD CONSTRAINT … PRIMARY KEY.
     AddPrimaryKey {
+        /// Its name, if the statement says one.
+        name: Option<Name>,
         /// Its elements.
         elements: Vec<KeyElementDefinition>,
         /// Where it stands.

@@ -18,6 +18,8 @@ pub struct CreateTableStatement {
     pub columns: Vec<ColumnDefinition>,
     /// The primary key, if one is declared for the table or a column.
     pub primary_key: Option<Vec<KeyElementDefinition>>,
+    /// The name of the primary key, if the statement says one.
+    pub key_name: Option<Name>,
     /// UNIQUE constraints of columns and of the table.
     pub uniques: Vec<UniqueDefinition>,
     /// CHECK constraints of columns and of the table.
@@ -61,6 +63,7 @@ impl CreateTableStatement {
             if_not_exists,
             columns: Vec::new(),
             primary_key: None,
+            key_name: None,
             uniques: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),

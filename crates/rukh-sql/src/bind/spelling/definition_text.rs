@@ -6,6 +6,8 @@ use rukh_catalog::{
 use rukh_keys::SortOrder;
 use rukh_syntax::quoted;
 
+use super::parsing::parse_expression;
+
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
 
@@ -89,8 +91,18 @@ fn element_sql(table: &Table, expr: &KeyExpr) -> String {
     match expr {
         KeyExpr::Column(id) => quoted(table.column_name(*id)),
         KeyExpr::Hash { column, bytes } => format!("HASH({}, {bytes})", quoted(table.column_name(*column))),
+        KeyExpr::Expression { sql, .. } if is_call(sql) => sql.clone(),
         KeyExpr::Expression { sql, .. } => format!("({sql})"),
     }
+}
+
+/// Whether an element is the call of a function, which needs no parentheses.
+fn is_call(sql: &str) -> bool {
+    use rukh_syntax::sqlparser::ast::Expr;
+    matches!(
+        parse_expression(sql),
+        Ok(Expr::Function(_) | Expr::Extract { .. } | Expr::Substring { .. } | Expr::Trim { .. })
+    )
 }
 
 /// Returns names of columns, quoted where they have to be.

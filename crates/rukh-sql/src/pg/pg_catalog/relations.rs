@@ -157,7 +157,7 @@ impl<'a> Relation<'a> {
 
 /// Returns the name of the index of a table's primary key.
 pub(crate) fn primary_key_name(table: &Table) -> String {
-    format!("{}_pkey", table.name)
+    table.key_name().unwrap_or_default()
 }
 
 /// Whether a unique index is a constraint: declared as one, and of plain columns and all rows.

@@ -20,7 +20,7 @@ use super::create_index::index_error;
 use super::foreign::add_foreign_keys;
 use super::lifetime::set_lifetime;
 use super::like;
-use super::names::{domain_of, free_name_beside, is_taken, schema_of};
+use super::names::{domain_of, duplicate_constraint, free_name_beside, is_taken, key_name, schema_of};
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
@@ -134,11 +134,15 @@ fn table_draft(
         true => set_aside(families, &mut columns, session)?,
         false => families,
     };
+    let (schema, name) = (schema_of(catalog, &statement.name)?, &statement.name.name);
+    let declared = || key_name(catalog, schema, name, statement.key_name.as_ref());
+    let key_name = statement.primary_key.as_ref().map(|_| declared()).transpose()?;
     let mut draft = TableDraft {
-        schema: schema_of(catalog, &statement.name)?.to_string(),
-        name: statement.name.name.clone(),
+        schema: schema.to_string(),
+        name: name.clone(),
         columns,
         primary_key,
+        key_name,
         salt,
         families: families.into_iter().filter(|family| family.id.0 != 0).collect(),
         options: TableOptions {
@@ -158,6 +162,11 @@ fn table_draft(
     let mut ttls = draft.families.iter().map(|family| family.options.ttl_micros);
     draft.options.timed |= ttls.any(|ttl| ttl.is_some());
     add_expressions(&mut draft, statement)?;
+    if let Some(name) = &statement.key_name
+        && draft.checks.iter().any(|check| check.name == name.text)
+    {
+        return Err(duplicate_constraint(&draft.name, name));
+    }
     Ok((draft, sequences))
 }
 
@@ -616,13 +625,7 @@ pub(super) fn unique_draft(
     let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
     let is_check = |name: &Name| table.checks.iter().any(|check| check.name == name.text);
     let name = match &unique.name {
-        Some(name) if is_check(name) => {
-            let message = format!(
-                "constraint \"{}\" for relation \"{}\" already exists",
-                name.text, table.name
-            );
-            return Err(SqlError::statement("42710", message).at(name.position));
-        }
+        Some(name) if is_check(name) => return Err(duplicate_constraint(&table.name, name)),
         Some(name) => name.text.clone(),
         None => free_name_beside(catalog, table, &parts, "key", names),
     };

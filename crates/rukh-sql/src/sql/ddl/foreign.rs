@@ -6,6 +6,7 @@ use rukh_catalog::{
 use rukh_keys::DataType;
 use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
 
+use super::names::check_new_constraint;
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
@@ -206,28 +207,16 @@ pub(super) fn check_not_in_keys(
 }
 
 fn name_of(table: &Table, definition: &ForeignKeyDefinition) -> Result<String, SqlError> {
-    let is_taken = |name: &str| {
-        table.foreign_key(name).is_some()
-            || table.checks.iter().any(|check| check.name == name)
-            || table
-                .indexes
-                .iter()
-                .any(|index| index.constraint && index.name == name)
-    };
     match &definition.name {
-        Some(Name { text, position }) if is_taken(text) => {
-            let message = format!(
-                "constraint \"{text}\" for relation \"{}\" already exists",
-                table.name
-            );
-            Err(SqlError::statement("42710", message).at(*position))
+        Some(name) => {
+            check_new_constraint(table, name)?;
+            Ok(name.text.clone())
         }
-        Some(name) => Ok(name.text.clone()),
         None => {
             let columns: Vec<&str> = definition.columns.iter().map(|name| name.text.as_str()).collect();
             let base = format!("{}_{}_fkey", table.name, columns.join("_"));
             let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            Ok(names.find(|name| !is_taken(name)).unwrap_or(base))
+            Ok(names.find(|name| !table.has_constraint(name)).unwrap_or(base))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Names of what is defined: whether they are free, and what is said where they are not there.
 
-use rukh_catalog::{Catalog, Domain, PUBLIC, Table, Type};
+use rukh_catalog::{Catalog, CatalogError, Domain, PUBLIC, Table, Type, default_key_name};
 use rukh_syntax::{Name, ObjectName, TypeName, undefined_type};
 
 use crate::exec::session_settings::notice::Notice;
@@ -57,11 +57,51 @@ pub(super) fn free_name_beside(
     let base = format!("{}_{}_{suffix}", table.name, parts.join("_"));
     let is_free =
         |name: &String| catalog.check_name_free(&table.schema, name).is_ok() && !names.contains(name);
+    first_free(base, is_free)
+}
+
+fn first_free(base: String, is_free: impl Fn(&String) -> bool) -> String {
     let mut numbered = (1u32..).map(|n| format!("{base}{n}"));
     match is_free(&base) {
         true => base,
         false => numbered.find(is_free).unwrap_or(base),
     }
+}
+
+/// Returns the name of the primary key of a table: the declared one, which must be free, or `t_pkey` with the first number behind
+/// it that makes it free.
+pub(super) fn key_name(
+    catalog: &Catalog,
+    schema: &str,
+    table: &str,
+    declared: Option<&Name>,
+) -> Result<String, SqlError> {
+    let is_free = |name: &String| name != table && catalog.check_name_free(schema, name).is_ok();
+    match declared {
+        None => Ok(first_free(default_key_name(table), is_free)),
+        Some(name) if is_free(&name.text) => Ok(name.text.clone()),
+        Some(Name { text, position }) => {
+            let taken = CatalogError::DuplicateRelation { name: text.clone() };
+            Err(SqlError::from(taken).at(*position))
+        }
+    }
+}
+
+/// Fails if a constraint of the table has this name.
+pub(super) fn check_new_constraint(table: &Table, name: &Name) -> Result<(), SqlError> {
+    match table.has_constraint(&name.text) {
+        true => Err(duplicate_constraint(&table.name, name)),
+        false => Ok(()),
+    }
+}
+
+/// Makes the error for a second constraint of a name.
+pub(super) fn duplicate_constraint(table: &str, name: &Name) -> SqlError {
+    let message = format!(
+        "constraint \"{}\" for relation \"{table}\" already exists",
+        name.text
+    );
+    SqlError::statement("42710", message).at(name.position)
 }
 
 pub(super) fn skipped(session: &mut Session, name: &ObjectName) -> Result<(), SqlError> {

@@ -656,6 +656,19 @@ pub(super) fn drop_indexes(
     let mut indexes: Vec<IndexId> = Vec::new();
     let mut removal = Removal::new(&catalog, &path);
     for name in names {
+        if let Some(table) = catalog.table_of_key(schema_of(name), &name.name) {
+            let message = format!(
+                "cannot drop index {0} because constraint {0} on table {1} requires it",
+                name.name, table.name
+            );
+            let hint = format!(
+                "You can drop constraint {} on table {} instead.",
+                name.name, table.name
+            );
+            return Err(SqlError::statement("2BP01", message)
+                .at(name.position)
+                .with_hint(hint));
+        }
         if let Some(Relation::Index(index)) = removal.find(Kind::Index, name, if_exists)?
             && !indexes.contains(&index.id)
         {

@@ -128,7 +128,7 @@ CREATE TABLE t (
 ) SALT_BUCKETS = 16 ON (b), IMMUTABLE_ROWS = true;
 CREATE INDEX plain ON t (a DESC, c);
 CREATE UNIQUE INDEX \"Odd name\" ON t (c, a) INCLUDE (b);
-CREATE INDEX by_lower ON t ((lower(b)), (a % 10) DESC) WHERE a > 5 AND b LIKE 'x%';
+CREATE INDEX by_lower ON t (lower(b), (a % 10) DESC) WHERE a > 5 AND b LIKE 'x%';
 CREATE INDEX t_b_hash_c_idx ON t (HASH(b, 8), c);";
     assert_eq!(definition(&mut session, "t"), expected);
     assert_eq!(

@@ -131,7 +131,7 @@ fn conflict_on(
 
 fn conflict_on_constraint(table: &Table, name: &ast::ObjectName) -> Result<OnConflict, SqlError> {
     let name = ObjectName::from_ast(name)?;
-    if name.name == format!("{}_pkey", table.name) {
+    if table.key_name().as_ref() == Some(&name.name) {
         return Ok(OnConflict::IgnoreKey);
     }
     let index = table

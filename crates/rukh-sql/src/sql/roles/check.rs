@@ -688,9 +688,11 @@ impl<'a> Checker<'a> {
 
     fn own_index(&self, name: &ObjectName) -> Result<(), SqlError> {
         let schema = name.schema.as_deref().unwrap_or(PUBLIC);
-        match self.catalog.index_named(schema, &name.name) {
-            Ok((table, _)) => self.own_id(schema, table.id.0, "index", &name.name),
-            Err(_) => Ok(()),
+        let of_index = self.catalog.index_named(schema, &name.name).ok();
+        let of_key = || self.catalog.table_of_key(schema, &name.name);
+        match of_index.map(|(table, _)| table).or_else(of_key) {
+            Some(table) => self.own_id(schema, table.id.0, "index", &name.name),
+            None => Ok(()),
         }
     }
 

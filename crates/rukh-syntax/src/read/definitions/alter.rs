@@ -328,7 +328,11 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     let position = reader.position();
     if reader.accept(&["primary", "key"]) {
         let elements = reader.parenthesised(primary_key_element)?;
-        return Ok(AlterAction::AddPrimaryKey { elements, position });
+        return Ok(AlterAction::AddPrimaryKey {
+            name,
+            elements,
+            position,
+        });
     }
     if reader.peeks(&["foreign"]) {
         return foreign_key(reader, name).map(AlterAction::AddForeignKey);

@@ -319,7 +319,7 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
     let position = reader.position();
     if reader.accept(&["primary", "key"]) {
         let elements = reader.parenthesised(primary_key_element)?;
-        return set_primary_key(table, elements, position);
+        return set_primary_key(table, name, elements, position);
     }
     if reader.accept(&["unique"]) {
         let columns = reader.names()?;
@@ -342,6 +342,7 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
 
 fn set_primary_key(
     table: &mut CreateTableStatement,
+    name: Option<Name>,
     elements: Vec<KeyElementDefinition>,
     position: usize,
 ) -> Result<(), StatementError> {
@@ -350,7 +351,7 @@ fn set_primary_key(
         let message = format!("multiple primary keys for table \"{name}\" are not allowed");
         return Err(StatementError::statement("42P16", message).at(position));
     }
-    table.primary_key = Some(elements);
+    (table.primary_key, table.key_name) = (Some(elements), name);
     Ok(())
 }
 
@@ -445,7 +446,7 @@ fn column_option(
             order: sort_order(reader),
             position,
         };
-        set_primary_key(table, vec![element], position)?;
+        set_primary_key(table, constraint, vec![element], position)?;
     } else if reader.accept(&["unique"]) {
         let columns = vec![column.name.clone()];
         table.uniques.push(UniqueDefinition {

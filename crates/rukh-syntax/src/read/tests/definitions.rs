@@ -45,7 +45,7 @@ fn create_table_statements() {
         (
             "CREATE TABLE t (a BIGINT NOT NULL, b DATE NULL DEFAULT current_date, \
              CONSTRAINT pk PRIMARY KEY (a ASC, hash(b, 8) DESC))",
-            "t (a:BIGINT not null, b:DATE null default current_date) pk a hash(b,8)-",
+            "t (a:BIGINT not null, b:DATE null default current_date) pk pk: a hash(b,8)-",
         ),
         (
             "CREATE TABLE t (a INT DEFAULT 1 + 2 NOT NULL PRIMARY KEY, b TEXT DEFAULT 'x' UNIQUE)",

@@ -293,8 +293,13 @@ fn action(action: &AlterAction) -> String {
             )
         }
         AlterAction::Repack => "repack".to_string(),
-        AlterAction::AddPrimaryKey { elements, position } => {
-            format!("primary key of {} at {position}", elements.len())
+        AlterAction::AddPrimaryKey {
+            name,
+            elements,
+            position,
+        } => {
+            let name = name.as_ref().map_or("", |name| &name.text);
+            format!("primary key {name} of {} at {position}", elements.len())
         }
         AlterAction::RenameTo(name) => format!("to {}", name.text),
         AlterAction::RenameColumn { old, new } => format!("{} to {}", old.text, new.text),
@@ -505,7 +510,11 @@ pub(crate) fn create_table(table: &CreateTableStatement) -> String {
     let columns: Vec<_> = table.columns.iter().map(column).collect();
     let mut out = format!("{} ({})", object(&table.name), columns.join(", "));
     if let Some(key) = &table.primary_key {
-        out += &format!(" pk {}", list(key, element));
+        let name = table
+            .key_name
+            .as_ref()
+            .map_or(String::new(), |name| format!("{}: ", name.text));
+        out += &format!(" pk {name}{}", list(key, element));
     }
     for unique in &table.uniques {
         let name = unique.name.as_ref().map_or(String::new(), text);

@@ -5,7 +5,7 @@ use rukh_syntax::{IndexAction, ObjectName};
 
 use super::table::repack_error;
 use crate::sql::ddl::create_index::index_error;
-use crate::sql::ddl::names::{check_free, skipped};
+use crate::sql::ddl::names::{check_free, check_new_constraint, skipped};
 use crate::sql::session::Session;
 use rukh_error::SqlError;
 
@@ -19,6 +19,9 @@ pub(in crate::sql::ddl) fn alter_index(
     let schema = name.schema.as_deref().unwrap_or(PUBLIC);
     let catalog = session.engine().catalog();
     let Ok((table, index)) = catalog.index_named(schema, &name.name) else {
+        if let Some(table) = catalog.table_of_key(schema, &name.name) {
+            return alter_key(session, table.id, name, action);
+        }
         if if_exists {
             return skipped(session, name);
         }
@@ -33,6 +36,36 @@ pub(in crate::sql::ddl) fn alter_index(
         return alter_index(session, name, if_exists, action);
     }
     done
+}
+
+/// Runs ALTER INDEX of the primary key of a table, which is the table itself.
+fn alter_key(
+    session: &mut Session,
+    table: TableId,
+    name: &ObjectName,
+    action: &IndexAction,
+) -> Result<(), SqlError> {
+    match action {
+        IndexAction::RenameTo(new_name) => {
+            session.engine().alter_table(table, |catalog, before| {
+                check_free(catalog, &before.schema, new_name)?;
+                check_new_constraint(before, new_name)?;
+                let mut next = before.clone();
+                next.set_key_name(new_name.text.clone());
+                Ok::<_, SqlError>(next)
+            })?;
+            Ok(())
+        }
+        // Rows are stored in its order.
+        IndexAction::Rebuild | IndexAction::Enable => Ok(()),
+        IndexAction::Disable => {
+            Err(SqlError::unsupported("the index of a primary key cannot be disabled").at(name.position))
+        }
+        IndexAction::Repack => {
+            let message = format!("index \"{}\" is not columnar", name.name);
+            Err(SqlError::statement("42809", message).at(name.position))
+        }
+    }
 }
 
 fn alter_found(

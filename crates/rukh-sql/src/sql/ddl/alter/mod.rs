@@ -7,5 +7,6 @@ pub(super) mod identity;
 pub(super) mod index;
 pub(super) mod moves;
 pub(super) mod nulls;
+mod primary_key;
 pub(super) mod sequence;
 pub(super) mod table;

@@ -83,6 +83,7 @@ pub(in crate::sql::ddl) fn set_schema(
                 let own = catalog.sequences_of(table.id);
                 names.extend(own.map(|sequence| (sequence.schema.clone(), sequence.name.clone())));
                 indexes.extend(table.indexes.iter().map(|index| index.name.clone()));
+                indexes.extend(table.key_name());
             }
             _ => match kind {
                 Ownable::View if catalog.view_named(from, &name.name).is_some() => {}
@@ -149,6 +150,11 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
         let mut next = Table::clone(table);
         if let Some((schema, name)) = moves.of(&table.schema, &table.name) {
             (next.schema, next.name) = (schema.clone(), name.clone());
+            // The key keeps its name.
+            table
+                .key_name()
+                .into_iter()
+                .for_each(|key| next.set_key_name(key));
         }
         for column in &mut next.columns {
             if let Some((schema, name)) = column.default.as_deref().and_then(sequence_named_in_default)

@@ -17,14 +17,15 @@ use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, ColumnDefinition, Computed, Expression,
-    ForeignKeyDefinition, IdentityDefinition, IdentityKind, KeyElementDefinition, Name, ObjectName, Ownable,
-    SequenceOptions, TypeName, UniqueDefinition, WalkMut, folded,
+    ForeignKeyDefinition, IdentityDefinition, IdentityKind, Name, ObjectName, Ownable, SequenceOptions,
+    TypeName, UniqueDefinition, WalkMut, folded,
 };
 
 use super::column_type::{keeps_values, other_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
+use super::primary_key::add_primary_key;
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions::{
@@ -35,12 +36,10 @@ use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::default_of;
 use crate::sql::ddl::columns::column_id;
 use crate::sql::ddl::create_index::index_error;
-use crate::sql::ddl::create_table::{
-    aside, checked_default, create_uniques, own_sequence, primary_key, unique_draft,
-};
+use crate::sql::ddl::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
 use crate::sql::ddl::foreign::{add_foreign_keys, check_not_in_keys, check_still_unique};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
-use crate::sql::ddl::names::{check_free, domain_of, skipped};
+use crate::sql::ddl::names::{check_free, check_new_constraint, domain_of, skipped};
 use crate::sql::ddl::remove::check_no_views;
 use crate::sql::ddl::stored::{check_constraint, generated_column};
 use crate::sql::ddl::versions::set_versions;
@@ -73,9 +72,13 @@ pub(in crate::sql::ddl) fn alter_table(
         return create_uniques(session, &table, std::slice::from_ref(unique));
     }
     match statement.actions.as_slice() {
-        [AlterAction::AddPrimaryKey { elements, position }] => {
-            return add_primary_key(session, &table, elements, *position);
-        }
+        [
+            AlterAction::AddPrimaryKey {
+                name,
+                elements,
+                position,
+            },
+        ] => return add_primary_key(session, &table, name.as_ref(), elements, *position),
         [AlterAction::AddIdentity { column, identity }] => {
             return add_identity(session, &table, column, identity);
         }
@@ -178,34 +181,8 @@ fn widen_numbers(session: &mut Session, table: &Table, actions: &[AlterAction]) 
     Ok(())
 }
 
-/// Gives a primary key to a table that was declared without one.
-fn add_primary_key(
-    session: &mut Session,
-    table: &Table,
-    elements: &[KeyElementDefinition],
-    position: usize,
-) -> Result<(), SqlError> {
-    let altered = session.engine().alter_table(table.id, |_, before| {
-        if before.row_id().is_none() {
-            let message = format!(
-                "multiple primary keys for table \"{}\" are not allowed",
-                before.name
-            );
-            return Err(SqlError::statement("42P16", message).at(position).into());
-        }
-        let elements = primary_key(elements, before.declared_columns())?;
-        let next = before.with_primary_key(elements);
-        Ok::<_, Failed>(next.map_err(|error| SqlError::from(error).at(position))?)
-    });
-    match altered {
-        Ok(_) => Ok(()),
-        Err(Failed::Statement(error)) => Err(error),
-        Err(Failed::Engine(error)) => Err(engine_error(error).at(position)),
-    }
-}
-
 /// Why a table was not altered.
-enum Failed {
+pub(super) enum Failed {
     Statement(SqlError),
     Engine(EngineError),
 }
@@ -223,7 +200,7 @@ impl From<EngineError> for Failed {
 }
 
 /// Returns PostgreSQL's error of ALTER TABLE for stored rows that break a new rule.
-fn engine_error(error: EngineError) -> SqlError {
+pub(super) fn engine_error(error: EngineError) -> SqlError {
     match error {
         EngineError::NotNullViolation { column, table, .. } => contains_nulls(&table, &column),
         EngineError::CheckViolation {
@@ -813,34 +790,28 @@ impl Change<'_> {
 
     fn rename_constraint(&mut self, old: &Name, new: &Name) -> Result<(), SqlError> {
         let table = &mut self.next;
-        let is_taken = |name: &str| {
-            table.checks.iter().any(|check| check.name == name) || table.foreign_key(name).is_some()
-        };
-        if is_taken(&new.text) {
-            let message = format!(
-                "constraint \"{}\" for relation \"{}\" already exists",
-                new.text, table.name
-            );
-            return Err(SqlError::statement("42710", message).at(new.position));
+        let has_index = table.index_named(&old.text).is_some_and(|index| index.unique);
+        let is_key = table.key_name().as_deref() == Some(&old.text);
+        if has_index || is_key {
+            check_free(self.catalog, &table.schema, new)?;
         }
+        check_new_constraint(table, new)?;
         if let Some(check) = table.checks.iter_mut().find(|check| check.name == old.text) {
             check.name = new.text.clone();
-            return Ok(());
-        }
-        if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == old.text) {
+        } else if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == old.text) {
             key.name = new.text.clone();
-            return Ok(());
-        }
-        let is_named = |index: &&mut Index| index.unique && index.name == old.text;
-        let Some(index) = table.indexes.iter_mut().find(is_named) else {
+        } else if is_key {
+            table.set_key_name(new.text.clone());
+        } else if has_index {
+            let named = table.indexes.iter_mut().filter(|index| index.name == old.text);
+            named.for_each(|index| index.name = new.text.clone());
+        } else {
             let message = format!(
                 "constraint \"{}\" for table \"{}\" does not exist",
                 old.text, table.name
             );
             return Err(SqlError::statement("42704", message).at(old.position));
-        };
-        check_free(self.catalog, &table.schema, new)?;
-        index.name = new.text.clone();
+        }
         Ok(())
     }
 
@@ -857,7 +828,7 @@ impl Change<'_> {
             self.checks.retain(|check| *check != name.text);
             return Ok(());
         }
-        if name.text == format!("{}_pkey", table.name) {
+        if table.key_name().as_ref() == Some(&name.text) {
             return Err(SqlError::unsupported("a primary key cannot be dropped").at(name.position));
         }
         if !if_exists {
