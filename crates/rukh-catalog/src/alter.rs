@@ -7,8 +7,8 @@
 use crate::check::check_definition;
 use crate::error::invalid;
 use crate::validate::{COLUMNS_MAX, check_key_types, check_primary_key, check_type, stored_columns};
-use crate::{CatalogError, Column, ColumnId, FamilyId, IndexLayout, KeyElement, RowLayout, Table};
-use rukh_keys::DataType;
+use crate::{CatalogError, Column, ColumnId, FamilyId, IndexLayout, KeyElement, KeyExpr, RowLayout, Table};
+use rukh_keys::{DataType, SortOrder};
 
 impl Table {
     /// Returns the table with another declared column behind the others, which gets the next id.
@@ -114,6 +114,38 @@ impl Table {
         }
         next.primary_key = elements;
         next.set_key_name(name);
+        next.with_new_layout()
+    }
+
+    /// Returns the table without its primary key, with row ids: the columns stay NOT NULL. Its rows have to be written under their new
+    /// keys, with all entries.
+    ///
+    /// Fails on a table that has none, and on one whose rows are spread or kept in versions by it.
+    pub fn without_primary_key(&self) -> Result<Table, CatalogError> {
+        let what = match () {
+            () if self.row_id().is_some() => {
+                return invalid(format!("table \"{}\" has no primary key", self.name));
+            }
+            () if self.salt.is_some() => Some("SALT_BUCKETS"),
+            () if !self.options.split_on.is_empty() => Some("SPLIT ON"),
+            () if self.options.versions.is_some() => Some("VERSIONS"),
+            () => None,
+        };
+        if let Some(what) = what {
+            let message = format!("{what} of table \"{}\" needs its primary key", self.name);
+            return Err(CatalogError::Unsupported { message });
+        }
+        let mut next = self.clone();
+        let id = ColumnId(next.next_column);
+        next.next_column += 1;
+        next.columns.push(Column::row_id(id));
+        next.primary_key = vec![KeyElement {
+            expr: KeyExpr::Column(id),
+            order: SortOrder::Asc,
+        }];
+        next.named_key = None;
+        next.prune_comments();
+        next.comments.constraints.remove("");
         next.with_new_layout()
     }
 

@@ -109,7 +109,12 @@ impl Engine {
             .and_then(|()| next.check_layout())
             .map_err(EngineError::from)?;
         let codec = TableCodec::new(Arc::new(next.clone()));
-        let maintainer = Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
+        let mut maintainer = Maintainer::new(Arc::new(codec), inner.functions.as_ref())?;
+        if before.row_id().is_none()
+            && let Some(position) = next.row_id()
+        {
+            maintainer.rules.give_row_ids(position, inner.new_row_ids(id));
+        }
         let through = through.map(|table| {
             let codec = Arc::new(TableCodec::new(Arc::new(table)));
             Maintainer::new(codec, inner.functions.as_ref())
@@ -210,7 +215,7 @@ fn bring(
         );
         return Err(CatalogError::Unsupported { message }.into());
     }
-    if widens_keys || before.row_id().is_some() && table.row_id().is_none() {
+    if widens_keys || before.row_id().is_some() != table.row_id().is_some() {
         let read = through.map_or(before, |through| &through.codec.table);
         let snapshot = change.snapshot_as(changed.catalog.with_table(Table::clone(read)));
         let rows = rekey(inner, &snapshot, before, images, &mut changed.batch)?;

@@ -236,7 +236,7 @@ impl Inner {
             if Arc::ptr_eq(table, next) {
                 continue;
             }
-            if table.row_id().is_some() && next.row_id().is_none() {
+            if table.row_id().is_some() != next.row_id().is_some() {
                 self.forget_statistics(id);
                 if let Ok(codec) = before.codec(id) {
                     let layouts = codec.indexes.iter().chain(&codec.blocks);

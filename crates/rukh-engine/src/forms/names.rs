@@ -34,6 +34,6 @@ pub(crate) fn row_text(table: &Table, row: &[Datum]) -> String {
             text
         }
     };
-    let values: Vec<String> = table.columns.iter().zip(row).map(value).collect();
+    let values: Vec<String> = table.declared_columns().iter().zip(row).map(value).collect();
     format!("({})", values.join(", "))
 }

@@ -200,6 +200,13 @@ impl Inner {
         Ok(maintainer)
     }
 
+    /// Returns what gives row ids to the rows of a table that loses its primary key.
+    pub(crate) fn new_row_ids(&self, id: TableId) -> Arc<RowIds> {
+        let mut known = self.row_ids.lock();
+        let begun = || Arc::new(RowIds::after(0, self.clock.clone()));
+        known.entry(id).or_insert_with(begun).clone()
+    }
+
     /// Returns what gives the row ids of a table: one for as long as the database is open, whatever becomes of the definition.
     fn row_ids(
         &self,

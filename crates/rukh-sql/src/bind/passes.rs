@@ -32,6 +32,7 @@ use crate::bind::plans::{
     union_fields,
 };
 use crate::bind::spelling::array_parameters::with_arrays;
+use crate::bind::spelling::frame_parameters::with_frames;
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::typed_parameters::{types_of, with_types};
 use crate::bind::spelling::{
@@ -63,6 +64,7 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         WithCatalog(|query, catalog| views::expand(query, catalog).map(drop)),
     ),
     ("populated", WithCatalog(populated::expand)),
+    ("computed_limits", Spelling(computed_limits::mark_ties)),
     ("values_types", Spelling(values_types::alike)),
     ("computed_values", Spelling(computed_values::spell_out)),
     ("condition_literals", Spelling(condition_literals::read)),
@@ -154,7 +156,8 @@ pub(crate) async fn watched_plan(
     params: &[ScalarValue],
     watch: &mut PassWatch<'_>,
 ) -> Result<LogicalPlan, SqlError> {
-    let query = with_types(with_arrays(query, params)?, &types_of(params));
+    let query = with_frames(with_arrays(query, params)?, params)?;
+    let query = with_types(query, &types_of(params));
     let volatile_names = once::names(&query);
     let plan = resolved(state, catalog, query.into_owned(), watch).await?;
     let plan = match params.is_empty() {

@@ -730,7 +730,8 @@ pub(crate) fn only_reads(statement: &Statement) -> bool {
         | Statement::CheckTable { .. }
         | Statement::CheckIndex { .. }
         | Statement::Set { .. }
-        | Statement::ResetAll
+        | Statement::Reset { .. }
+        | Statement::Extension(_)
         | Statement::Kept(_)
         | Statement::Lock(_)
         | Statement::Transaction(_) => true,

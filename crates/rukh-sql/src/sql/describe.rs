@@ -30,6 +30,7 @@ use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
 use crate::bind::names::output_names::without_twins;
 use crate::bind::passes;
 use crate::bind::spelling::array_parameters::{array_parameters, with_elements};
+use crate::bind::spelling::frame_parameters::{frame_parameters, without_frames};
 use crate::bind::spelling::typed_parameters::with_types;
 use crate::bind::system::type_tree::asks_for_types;
 use crate::bind::types::bound_calls::taken;
@@ -78,7 +79,7 @@ impl Prepared {
                 TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. },
             ) => StatementKind::End,
             Statement::Transaction(_) => StatementKind::Transaction,
-            Statement::Set { .. } | Statement::ResetAll => StatementKind::Setting,
+            Statement::Set { .. } | Statement::Reset { .. } => StatementKind::Setting,
             Statement::Kept(kept) if matches!(**kept, KeptStatement::Execute { .. }) => StatementKind::Write,
             Statement::Kept(kept) if **kept == KeptStatement::Discard(Discarded::All) => StatementKind::Alone,
             statement if crate::sql::block::only_reads(statement) => StatementKind::Read,
@@ -275,7 +276,7 @@ impl Session {
         if parameters.types.is_empty() {
             return Ok(());
         }
-        let query = with_types(with_elements(query), &parameters.types);
+        let query = with_types(without_frames(with_elements(query))?, &parameters.types);
         let plan = self.unoptimised_plan_of(&query)?;
         plan.apply_with_subqueries(|node| {
             parameters.read_node(node)?;
@@ -287,7 +288,7 @@ impl Session {
     /// Returns the columns of a query, its parameters being NULLs of their types.
     fn columns_of(&mut self, query: &ast::Query, parameters: &Parameters) -> Result<Columns, SqlError> {
         let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
-        let query = &with_elements(query);
+        let query = &without_frames(with_elements(query))?;
         let schema = match self.plan_with(query, &nulls) {
             Ok(plan) => plan.schema().as_arrow().clone(),
             // NULL may not stand where a value does.
@@ -398,6 +399,9 @@ impl Parameters {
         self.arrays.dedup();
         for (number, ty) in finder.casts {
             self.tell(number, ty);
+        }
+        for distance in frame_parameters(tree).iter().filter(|distance| distance.counts) {
+            self.tell(distance.number, DataType::BigInt);
         }
         Ok(())
     }

@@ -358,10 +358,14 @@ impl Session {
                 self.set_setting(name, value.as_deref().unwrap_or("default"), *local)?;
                 Ok(("SET".to_string(), None))
             }
-            Statement::ResetAll => {
-                self.reset_settings();
+            Statement::Reset { name } => {
+                match name {
+                    Some(name) => self.set_setting(name, "default", false)?,
+                    None => self.reset_settings(),
+                }
                 Ok(("RESET".to_string(), None))
             }
+            Statement::Extension(statement) => Ok((ddl::extension(self, statement)?.to_string(), None)),
             Statement::Transaction(statement) => Ok((self.run_transaction(statement)?.to_string(), None)),
             Statement::Kept(statement) => self.run_kept(statement, constants),
             Statement::Role(statement) => {

@@ -25,6 +25,7 @@ use crate::bind::names::qualify::{makes_temporary, qualify};
 use crate::bind::names::type_names::names_types;
 use crate::bind::passes::{self, PassWatch};
 use crate::bind::spelling::array_parameters::array_parameters;
+use crate::bind::spelling::frame_parameters::frame_parameters;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::rewrite::{check_supported, uses_clock};
 use crate::bind::types::expressions::{Functions, moment};
@@ -779,7 +780,7 @@ impl Session {
         let Statement::Query(query) = statement else {
             return None;
         };
-        if uses_clock(&query) || !array_parameters(&query).is_empty() {
+        if uses_clock(&query) || has_values(&query) {
             return None;
         }
         let context = self.context(snapshot.clone(), &query).ok()?;
@@ -811,7 +812,7 @@ impl Session {
             &[],
         ));
         let plan = match logical {
-            Ok(logical) if !uses_clock(query) && array_parameters(query).is_empty() => {
+            Ok(logical) if !uses_clock(query) && !has_values(query) => {
                 DirectPlan::of(&logical)?.map(Arc::new)
             }
             _ => None,
@@ -866,4 +867,9 @@ impl Session {
         }
         Ok(value)
     }
+}
+
+/// Whether a query has parameters whose values are put into it before it is planned.
+fn has_values(query: &ast::Query) -> bool {
+    !array_parameters(query).is_empty() || !frame_parameters(query).is_empty()
 }

@@ -7,9 +7,9 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Expr, Fetch, FromTable, Ident, LimitClause, ObjectName, ObjectNamePart, OnConflict,
-    OnConflictAction, OnInsert, Query, Select, SetExpr, TableFactor, TableObject, TableWithJoins, Value,
-    VisitorMut,
+    self, Expr, Fetch, FromTable, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LimitClause,
+    ObjectName, ObjectNamePart, OnConflict, OnConflictAction, OnInsert, Query, Select, SetExpr, TableFactor,
+    TableObject, TableWithJoins, Value, VisitorMut,
 };
 use sqlparser::parser::Parser;
 
@@ -18,7 +18,7 @@ use super::reader::Reader;
 use super::writes::writes;
 use crate::StatementError;
 use crate::nodes::{Walk, WalkMut, depth};
-use crate::text::{Period, is_reserved};
+use crate::text::{Period, is_reserved, quoted, with_ties};
 use crate::tree::{
     CreateTableStatement, DeleteStatement, InsertStatement, Overriding, Statement, TEMPORARY, TableSource,
     UpdateStatement,
@@ -345,8 +345,9 @@ impl VisitorMut for Refuse<'_> {
             let message = "WITH clause containing a data-modifying statement must be at the top level";
             return ControlFlow::Break(StatementError::unsupported(message));
         }
-        match query.fetch.take() {
+        match query.fetch.take().or_else(|| fetch_of_ties(query)) {
             None => ControlFlow::Continue(()),
+            Some(fetch) if fetch.with_ties => check_ties(query, fetch),
             Some(fetch) => limit_by_fetch(query, fetch),
         }
     }
@@ -429,9 +430,52 @@ impl VisitorMut for Refuse<'_> {
     }
 }
 
+/// Takes the limit that `FETCH FIRST (n) ROWS WITH TIES` was spelled as.
+fn fetch_of_ties(query: &mut Query) -> Option<Fetch> {
+    let Some(LimitClause::LimitOffset { limit, .. }) = &mut query.limit_clause else {
+        return None;
+    };
+    let name = quoted(&with_ties());
+    let Expr::Function(call) =
+        limit.take_if(|count| matches!(count, Expr::Function(call) if call.name.to_string() == name))?
+    else {
+        return None;
+    };
+    let FunctionArguments::List(list) = call.args else {
+        return None;
+    };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(count))] = list.args.as_slice() else {
+        return None;
+    };
+    Some(Fetch {
+        with_ties: true,
+        percent: false,
+        quantity: Some(Expr::Nested(Box::new(count.clone()))),
+    })
+}
+
+/// Puts FETCH … WITH TIES back, which binding makes a condition of.
+fn check_ties(query: &mut Query, fetch: Fetch) -> ControlFlow<StatementError> {
+    if fetch.percent {
+        return refuse("FETCH … PERCENT");
+    }
+    if query.order_by.is_none() {
+        let message = "WITH TIES cannot be specified without ORDER BY clause";
+        return ControlFlow::Break(StatementError::syntax(message));
+    }
+    if matches!(
+        query.limit_clause,
+        Some(LimitClause::LimitOffset { limit: Some(_), .. } | LimitClause::OffsetCommaLimit { .. })
+    ) {
+        return ControlFlow::Break(StatementError::syntax("multiple LIMIT clauses are not allowed"));
+    }
+    query.fetch = Some(fetch);
+    ControlFlow::Continue(())
+}
+
 fn limit_by_fetch(query: &mut Query, fetch: Fetch) -> ControlFlow<StatementError> {
-    if fetch.with_ties || fetch.percent {
-        return refuse("FETCH … WITH TIES or PERCENT");
+    if fetch.percent {
+        return refuse("FETCH … PERCENT");
     }
     let one = || Expr::Value(Value::Number("1".to_string(), false).into());
     let quantity = fetch.quantity.unwrap_or_else(one);

@@ -8,6 +8,7 @@ use super::definitions::alter;
 use super::definitions::create_index;
 use super::definitions::create_table;
 use super::definitions::domain;
+use super::definitions::extension;
 use super::definitions::function;
 use super::definitions::role;
 use super::definitions::schema;
@@ -103,6 +104,7 @@ pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementErro
         () if reader.peeks(&["create", "materialized", "view"]) => create_table::create_materialized(reader),
         () if reader.peeks_at(what, "view") => create_view(reader),
         () if reader.peeks_at(what, "sequence") && at == 1 => sequence::create_sequence(reader),
+        () if reader.peeks(&["create", "extension"]) => extension::create_extension(reader),
         () if reader.peeks(&["create", "schema"]) => schema::create_schema(reader),
         () if reader.peeks(&["create", "type"]) => types::create_type(reader),
         () if reader.peeks(&["create", "domain"]) => domain::create_domain(reader),
@@ -124,7 +126,6 @@ const OBJECTS: &[&str] = &[
     "database",
     "domain",
     "event",
-    "extension",
     "external",
     "foreign",
     "global",
@@ -174,6 +175,9 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
             if_exists,
             cascade,
         });
+    }
+    if reader.peeks(&["drop", "extension"]) {
+        return extension::drop_extension(reader);
     }
     if reader.peeks(&["drop", "schema"]) {
         return schema::drop_schema(reader);
@@ -226,6 +230,9 @@ fn drop(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
 
 /// Reads COMMENT ON.
 fn comment(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
+    if reader.peeks(&["comment", "on", "extension"]) {
+        return extension::comment_on_extension(reader);
+    }
     reader.expect(&["comment", "on"])?;
     let on = if reader.accept(&["table"]) {
         CommentTarget::Table(reader.object_name()?)
@@ -599,14 +606,11 @@ fn path(names: &[String]) -> String {
 
 fn reset(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     reader.expect(&["reset"])?;
-    if reader.accept(&["all"]) {
-        return Ok(Statement::ResetAll);
-    }
-    Ok(Statement::Set {
-        name: setting_name(reader)?,
-        value: None,
-        local: false,
-    })
+    let name = match reader.accept(&["all"]) {
+        true => None,
+        false => Some(setting_name(reader)?),
+    };
+    Ok(Statement::Reset { name })
 }
 
 /// Reads the name of a setting, which may have dots; some of PostgreSQL's have blanks.

@@ -8,6 +8,11 @@ pub fn record_star() -> String {
     format!("{HIDDEN}star")
 }
 
+/// Returns the name of what the count of `FETCH … WITH TIES` is read as: of a function of it among the tokens, and of a column in a plan.
+pub fn with_ties() -> String {
+    format!("{HIDDEN}ties")
+}
+
 /// Returns the name of a result column as a user sees it.
 pub fn shown_name(name: &str) -> &str {
     name.split_once(HIDDEN).map_or(name, |(shown, _)| shown)

@@ -10,6 +10,7 @@
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 //! | `FETCH FIRST (n) ROWS ONLY`  | `LIMIT (n)`                   |                                                 |
+//! | `… (n) ROWS WITH TIES`       | `LIMIT ties(n)`               | a name that no statement can write              |
 //! | `integer ARRAY` as a type    | `integer[]`                   |                                                 |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
 //! | `(row).*`                    | `(row).star`                  | a field, of a name that no statement can write  |
@@ -17,7 +18,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
-use super::hidden_names::record_star;
+use super::hidden_names::{record_star, with_ties};
 use super::words::is_word;
 
 /// Of each clause the first word is left, and the last.
@@ -188,7 +189,7 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Spells `FETCH FIRST (n) ROWS ONLY` as LIMIT: of a number in parentheses, and of what else is computed.
+/// Spells `FETCH FIRST (n) ROWS ONLY`, or WITH TIES, as LIMIT: of a number in parentheses, and of what else is computed.
 fn limit_by_expressions(tokens: &mut [TokenWithSpan], visible: &[usize]) {
     for nth in 0..visible.len() {
         let token = |nth: usize| visible.get(nth).map_or(&Token::EOF, |at| &tokens[*at].token);
@@ -208,7 +209,16 @@ fn limit_by_expressions(tokens: &mut [TokenWithSpan], visible: &[usize]) {
             depth == 0
         });
         let Some(close) = close else { continue };
-        if is_one_of(token(close + 1), &["row", "rows"]) && is_word(token(close + 2), "only") {
+        if !is_one_of(token(close + 1), &["row", "rows"]) {
+            continue;
+        }
+        if is_word(token(close + 2), "with") && is_word(token(close + 3), "ties") {
+            tokens[visible[nth]].token = Token::make_keyword("LIMIT");
+            tokens[visible[nth + 1]].token = Token::make_word(&with_ties(), Some('"'));
+            for place in [close + 1, close + 2, close + 3] {
+                tokens[visible[place]].token = Token::Whitespace(Whitespace::Space);
+            }
+        } else if is_word(token(close + 2), "only") {
             tokens[visible[nth]].token = Token::make_keyword("LIMIT");
             for place in [nth + 1, close + 1, close + 2] {
                 tokens[visible[place]].token = Token::Whitespace(Whitespace::Space);

@@ -28,9 +28,9 @@ pub use rows::{
     UpdateStatement,
 };
 pub use statement::{
-    AddedPlace, AttributeAction, Discarded, DomainAction, DomainDefinition, ExplainFormat, FetchedRows,
-    KeptStatement, LockStatement, SchemaStatement, ShowStatement, Statement, TypeStatement, VacuumStatement,
-    WritesStatement,
+    AddedPlace, AttributeAction, Discarded, DomainAction, DomainDefinition, ExplainFormat,
+    ExtensionStatement, FetchedRows, KeptStatement, LockStatement, SchemaStatement, ShowStatement, Statement,
+    TypeStatement, VacuumStatement, WritesStatement,
 };
 pub use tables::{
     CheckDefinition, ColumnDefinition, CreateIndexStatement, CreateTableStatement, FamilyDefinition,

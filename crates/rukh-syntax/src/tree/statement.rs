@@ -178,7 +178,7 @@ pub enum Statement {
     Vacuum(VacuumStatement),
     /// LOCK TABLE.
     Lock(LockStatement),
-    /// SET, RESET.
+    /// SET.
     Set {
         /// The setting, in lower case.
         name: String,
@@ -187,8 +187,13 @@ pub enum Statement {
         /// Whether it holds for the present transaction only.
         local: bool,
     },
-    /// RESET ALL.
-    ResetAll,
+    /// RESET.
+    Reset {
+        /// The setting, in lower case; all of them in RESET ALL.
+        name: Option<String>,
+    },
+    /// CREATE EXTENSION and its kin.
+    Extension(ExtensionStatement),
     /// BEGIN, COMMIT, SAVEPOINT and their kin.
     Transaction(TransactionStatement),
     /// CREATE USER, GRANT and their kin.
@@ -474,6 +479,28 @@ pub enum AddedPlace {
     Before(Name),
     /// AFTER this one.
     After(Name),
+}
+
+/// A statement about extensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExtensionStatement {
+    /// CREATE EXTENSION.
+    Create {
+        /// The extension.
+        name: Name,
+    },
+    /// DROP EXTENSION.
+    Drop {
+        /// The extensions.
+        names: Vec<Name>,
+        /// Whether an unknown extension is only worth a notice.
+        if_exists: bool,
+    },
+    /// COMMENT ON EXTENSION.
+    Comment {
+        /// The extension.
+        name: Name,
+    },
 }
 
 /// A statement about schemas.

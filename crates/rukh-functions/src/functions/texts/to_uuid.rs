@@ -101,7 +101,8 @@ impl ScalarUDFImpl for RandomUuid {
     }
 
     fn aliases(&self) -> &[String] {
-        static ALIASES: LazyLock<[String; 1]> = LazyLock::new(|| ["uuid".to_string()]);
+        static ALIASES: LazyLock<[String; 2]> =
+            LazyLock::new(|| ["uuid".to_string(), "uuid_generate_v4".to_string()]);
         ALIASES.as_slice()
     }
 

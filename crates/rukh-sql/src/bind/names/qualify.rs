@@ -343,7 +343,8 @@ impl Names<'_> {
             | Statement::Backup { .. }
             | Statement::Checkpoint { .. }
             | Statement::Set { .. }
-            | Statement::ResetAll
+            | Statement::Reset { .. }
+            | Statement::Extension(_)
             | Statement::Transaction(_) => {}
         }
         Ok(())

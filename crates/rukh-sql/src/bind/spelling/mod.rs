@@ -9,6 +9,7 @@ pub(crate) mod computed_values;
 pub(crate) mod condition_literals;
 pub(crate) mod definition_text;
 pub(crate) mod domain_casts;
+pub(crate) mod frame_parameters;
 pub(crate) mod integer_literals;
 pub(crate) mod literal_values;
 pub(crate) mod moment_words;

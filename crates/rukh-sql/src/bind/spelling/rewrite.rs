@@ -757,7 +757,7 @@ impl Visitor for ClockFinder {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        const CLOCKS: [&str; 12] = [
+        const CLOCKS: [&str; 13] = [
             "now",
             "current_date",
             "current_time",
@@ -770,6 +770,7 @@ impl Visitor for ClockFinder {
             "transaction_timestamp",
             "statement_timestamp",
             "gen_random_uuid",
+            "uuid_generate_v4",
         ];
         if let Expr::Value(value) = expr
             && let Value::SingleQuotedString(text) = &value.value

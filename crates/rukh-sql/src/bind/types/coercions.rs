@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalUnit};
+use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, internal_err};
@@ -29,7 +29,7 @@ use datafusion::logical_expr::type_coercion::binary::{
 use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
 use datafusion::logical_expr::{
     Between, BinaryExpr, Expr, ExprSchemable, Join, Like, Limit, LogicalPlan, LogicalPlanBuilder, Operator,
-    Subquery, Values, WindowFrameBound, WindowFrameUnits,
+    Subquery, Values, WindowFrameBound,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionRewriter};
@@ -46,6 +46,7 @@ use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::are_uuids;
 
+use crate::bind::plans::window_frames::distance;
 use crate::bind::types::bound_calls::literal;
 use crate::bind::types::bound_operators::{chosen, is_open};
 use crate::bind::types::interval_order;
@@ -218,12 +219,10 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
             call.params.filter = filter(call.params.filter.take())?;
             let order = call.params.order_by.first().map(|sort| &sort.expr);
             let frame = &mut call.params.window_frame;
-            let ty = distance_type(frame.units, order, schema)?;
+            let order = order.map(|order| order.get_type(schema)).transpose()?;
             for bound in [&mut frame.start_bound, &mut frame.end_bound] {
-                if let (WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by), Some(ty)) =
-                    (bound, &ty)
-                {
-                    *by = distance(by, ty)?;
+                if let WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by) = bound {
+                    *by = distance(by, frame.units, order.as_ref())?;
                 }
             }
             Expr::WindowFunction(call)
@@ -692,35 +691,6 @@ fn of_join(mut join: Join) -> DataFusionResult<Join> {
         .map(|filter| converted(filter, &ArrowType::Boolean, &schema));
     join.filter = filter.transpose()?;
     Ok(join)
-}
-
-/// Returns the type of the distances of a frame; `None` where its ORDER BY has none.
-fn distance_type(
-    units: WindowFrameUnits,
-    order: Option<&Expr>,
-    schema: &DFSchema,
-) -> DataFusionResult<Option<ArrowType>> {
-    Ok(match (units, order) {
-        (WindowFrameUnits::Rows | WindowFrameUnits::Groups, _) => Some(ArrowType::UInt64),
-        (WindowFrameUnits::Range, None) => None,
-        (WindowFrameUnits::Range, Some(order)) => match order.get_type(schema)? {
-            ArrowType::Date32 | ArrowType::Date64 | ArrowType::Timestamp(..) => {
-                Some(ArrowType::Interval(IntervalUnit::MonthDayNano))
-            }
-            ty => Some(ty),
-        },
-    })
-}
-
-/// Returns a distance in a type; NULL, which is none, where the type does not hold it.
-fn distance(by: &ScalarValue, ty: &ArrowType) -> DataFusionResult<ScalarValue> {
-    match by {
-        ScalarValue::Utf8(Some(text)) => {
-            ScalarValue::try_from_string(text.clone(), ty).or_else(|_| ScalarValue::try_from(ty))
-        }
-        null if null.is_null() => ScalarValue::try_from(ty),
-        by => Ok(by.clone()),
-    }
 }
 
 #[cfg(test)]

@@ -597,6 +597,7 @@ const VOLATILE: &[&str] = &[
     "random",
     "uuid",
     "gen_random_uuid",
+    "uuid_generate_v4",
     "uuidv4",
     "uuidv7",
     "clock_timestamp",

@@ -465,12 +465,11 @@ fn row_id(
     let id = ColumnId(columns.len() as u32);
     columns.push(Column::row_id(id));
     let is_kept = !name.schema.as_deref().is_some_and(is_temporary) && !statement.materialized;
-    let notice = Notice::new(format!(
-        "table \"{}\" has no primary key: its rows are kept in the order in which they are inserted",
-        name.name
-    ));
     if is_kept {
-        session.notice(notice);
+        session.notice(Notice::new(format!(
+            "table \"{}\" has no primary key: its rows are kept in the order in which they are inserted",
+            name.name
+        )));
     }
     Ok(KeyElement {
         expr: KeyExpr::Column(id),

@@ -9,6 +9,7 @@ mod comment;
 mod create_as;
 mod create_index;
 mod create_table;
+mod extension;
 mod foreign;
 mod function;
 mod lifetime;
@@ -25,5 +26,6 @@ mod types;
 mod versions;
 mod view;
 
+pub(crate) use extension::extension;
 pub(crate) use run::run;
 pub(crate) use schema::create_elements;

@@ -144,7 +144,7 @@ CREATE INDEX t_b_hash_c_idx ON t (HASH(b, 8), c);";
         [
             "t|plain|f|a DESC, c|-|-|ready",
             "t|Odd name|t|c, a|b|-|ready",
-            "t|by_lower|f|(lower(b)), (a % 10) DESC|-|a > 5 AND b LIKE 'x%'|ready",
+            "t|by_lower|f|lower(b), (a % 10) DESC|-|a > 5 AND b LIKE 'x%'|ready",
             "t|t_b_hash_c_idx|f|HASH(b, 8), c|-|-|ready",
         ]
     );

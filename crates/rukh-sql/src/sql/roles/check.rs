@@ -139,15 +139,19 @@ impl<'a> Checker<'a> {
             Statement::Explain { statement, .. } => self.statement(statement),
             Statement::Copy(copy) => self.copy(copy),
             Statement::Show(ShowStatement::File { .. } | ShowStatement::Backups { .. }) => Err(files("read")),
-            Statement::Set { name, .. } if name == "log_min_duration_statement" => {
+            Statement::Set { name, .. } | Statement::Reset { name: Some(name) }
+                if name == "log_min_duration_statement" =>
+            {
                 let message = format!("permission denied to set parameter \"{name}\"");
                 Err(denied(message))
             }
             // What they run is checked when it is run.
             Statement::Kept(_) => Ok(()),
-            Statement::Show(_) | Statement::Set { .. } | Statement::ResetAll | Statement::Transaction(_) => {
-                Ok(())
-            }
+            Statement::Show(_)
+            | Statement::Set { .. }
+            | Statement::Reset { .. }
+            | Statement::Transaction(_)
+            | Statement::Extension(_) => Ok(()),
             // What they need is known where they are run.
             Statement::Role(_) => Ok(()),
             statement => self.definition(statement),

@@ -7,6 +7,7 @@ pub(crate) mod create_index;
 pub(crate) mod create_table;
 pub(crate) mod data_type;
 pub(crate) mod domain;
+pub(crate) mod extension;
 pub(crate) mod foreign;
 pub(crate) mod function;
 pub(crate) mod lifetime;

@@ -134,7 +134,11 @@ fn clauses_that_would_be_ignored() {
         ("SELECT a COLLATE \"de_DE\" FROM t", "COLLATE is not supported"),
         (
             "SELECT 1 FETCH FIRST 2 ROWS WITH TIES",
-            "FETCH … WITH TIES or PERCENT is not supported",
+            "WITH TIES cannot be specified without ORDER BY clause",
+        ),
+        (
+            "SELECT 1 FETCH FIRST 2 PERCENT ROWS ONLY",
+            "FETCH … PERCENT is not supported",
         ),
         ("FROM t", "syntax error at or near \"FROM\""),
         (
@@ -329,7 +333,7 @@ fn utility_statements() {
         ("SET x = DEFAULT", "set x = None"),
         ("SET TIME ZONE 'UTC'", "set timezone = Some(\"UTC\")"),
         ("SET NAMES 'UTF8'", "set client_encoding = Some(\"UTF8\")"),
-        ("RESET x", "set x = None"),
+        ("RESET x", "reset x"),
         ("RESET ALL", "reset all"),
         ("BEGIN", "begin"),
         ("BEGIN WORK", "begin"),

@@ -159,7 +159,8 @@ pub(crate) fn summary(statement: &Statement) -> String {
             let local = if *local { "local " } else { "" };
             format!("set {local}{name} = {value:?}")
         }
-        Statement::ResetAll => "reset all".to_string(),
+        Statement::Reset { name } => format!("reset {}", name.as_deref().unwrap_or("all")),
+        Statement::Extension(extension) => format!("{extension:?}"),
         Statement::Transaction(statement) => transaction(statement),
         Statement::Role(role) => format!("{role:?}"),
         Statement::Schema(schema) => format!("{schema:?}"),

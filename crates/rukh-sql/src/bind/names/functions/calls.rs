@@ -38,6 +38,7 @@ const VOLATILE: &[&str] = &[
     "setval",
     "timeofday",
     "uuid",
+    "uuid_generate_v4",
     "uuidv4",
     "uuidv7",
 ];

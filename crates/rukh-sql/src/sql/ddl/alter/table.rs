@@ -25,7 +25,7 @@ use super::column_type::{keeps_values, other_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
 use super::nulls::make_place_for_nulls;
-use super::primary_key::add_primary_key;
+use super::primary_key::{add_primary_key, drop_primary_key};
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions::{
@@ -79,6 +79,9 @@ pub(in crate::sql::ddl) fn alter_table(
                 position,
             },
         ] => return add_primary_key(session, &table, name.as_ref(), elements, *position),
+        [AlterAction::DropConstraint { name, .. }] if table.key_name().as_ref() == Some(&name.text) => {
+            return drop_primary_key(session, &table, name);
+        }
         [AlterAction::AddIdentity { column, identity }] => {
             return add_identity(session, &table, column, identity);
         }
@@ -829,7 +832,8 @@ impl Change<'_> {
             return Ok(());
         }
         if table.key_name().as_ref() == Some(&name.text) {
-            return Err(SqlError::unsupported("a primary key cannot be dropped").at(name.position));
+            let message = "a primary key is dropped by a statement of its own";
+            return Err(SqlError::unsupported(message).at(name.position));
         }
         if !if_exists {
             return Err(SqlError::statement("42704", self.no_constraint(name)).at(name.position));
