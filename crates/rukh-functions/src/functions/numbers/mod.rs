@@ -5,6 +5,7 @@
 pub mod arithmetic;
 pub(crate) mod degrees;
 pub mod float_functions;
+pub mod frame_order;
 pub(crate) mod number_text;
 pub mod rounding;
 pub mod wide_number;

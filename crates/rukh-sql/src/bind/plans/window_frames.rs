@@ -16,39 +16,64 @@ use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrame, WindowFrameBoun
 
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::arrow_of;
+use rukh_functions::functions::numbers::frame_order::{frame_order, is_frame_order, type_with_room};
 use rukh_functions::types::{data_type_of_arrow, postgres_name};
 use rukh_keys::Interval;
 
-/// Frames a window function by groups where its ORDER BY has no ranges.
+/// Frames a window function by groups where its ORDER BY has no ranges, and gives the order room for distances where it has.
 ///
-/// Fails with 0A000 on a frame that has a distance there.
+/// Fails with 0A000 on a frame that has a distance where there are no ranges, and on DISTINCT in a frame that has a beginning; with the errors
+/// of [`distance`].
 pub(crate) fn framed(
     mut function: Box<WindowFunction>,
     schema: &DFSchema,
 ) -> DataFusionResult<Transformed<Expr>> {
-    let frame = &function.params.window_frame;
-    let first = function.params.order_by.first();
-    let ty = first.and_then(|sort| sort.expr.get_type(schema).ok());
-    let Some(ty) = ty.filter(|ty| frame.units == WindowFrameUnits::Range && has_no_ranges(ty)) else {
+    if function.params.distinct && !function.params.window_frame.start_bound.is_unbounded() {
+        let error = SqlError::unsupported("DISTINCT is not implemented for window functions");
+        return Err(DataFusionError::External(Box::new(error)));
+    }
+    let params = &mut function.params;
+    let frame = &mut params.window_frame;
+    let order = params.order_by.first_mut();
+    let Some((order, ty)) =
+        order.and_then(|sort| sort.expr.get_type(schema).ok().map(|ty| (&mut sort.expr, ty)))
+    else {
         return Ok(Transformed::no(Expr::WindowFunction(function)));
     };
     let is_plain =
         |bound: &WindowFrameBound| bound.is_unbounded() || matches!(bound, WindowFrameBound::CurrentRow);
-    if !is_plain(&frame.start_bound) || !is_plain(&frame.end_bound) {
-        let message = format!(
-            "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
-            postgres_name(&data_type_of_arrow(&ty))
-        );
-        return Err(DataFusionError::External(Box::new(SqlError::unsupported(
-            message,
-        ))));
+    let has_distance = !is_plain(&frame.start_bound) || !is_plain(&frame.end_bound);
+    match (frame.units, has_no_ranges(&ty), has_distance) {
+        (WindowFrameUnits::Range, true, true) => {
+            let message = format!(
+                "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
+                postgres_name(&data_type_of_arrow(&ty))
+            );
+            Err(DataFusionError::External(Box::new(SqlError::unsupported(
+                message,
+            ))))
+        }
+        (WindowFrameUnits::Range, true, false) => {
+            *frame = WindowFrame::new_bounds(
+                WindowFrameUnits::Groups,
+                frame.start_bound.clone(),
+                frame.end_bound.clone(),
+            );
+            Ok(Transformed::yes(Expr::WindowFunction(function)))
+        }
+        (WindowFrameUnits::Range, false, true) if !is_frame_order(order) => {
+            for bound in [&mut frame.start_bound, &mut frame.end_bound] {
+                if let WindowFrameBound::Preceding(by) | WindowFrameBound::Following(by) = bound {
+                    *by = distance(by, WindowFrameUnits::Range, Some(&ty))?;
+                }
+            }
+            if let Some(roomy) = frame_order(order, &ty) {
+                *order = roomy;
+            }
+            Ok(Transformed::yes(Expr::WindowFunction(function)))
+        }
+        _ => Ok(Transformed::no(Expr::WindowFunction(function))),
     }
-    function.params.window_frame = WindowFrame::new_bounds(
-        WindowFrameUnits::Groups,
-        frame.start_bound.clone(),
-        frame.end_bound.clone(),
-    );
-    Ok(Transformed::yes(Expr::WindowFunction(function)))
 }
 
 fn has_no_ranges(ty: &ArrowType) -> bool {
@@ -139,6 +164,10 @@ fn number(text: &str, ty: &ArrowType) -> Result<ScalarValue, SqlError> {
     if value < 0.0 || value.is_nan() {
         return Err(negative());
     }
+    if value.is_infinite() {
+        let message = "infinity as the distance of a window frame is not supported";
+        return Err(SqlError::unsupported(message));
+    }
     let digits = match ty {
         ArrowType::Decimal128(_, scale) | ArrowType::Decimal256(_, scale) => {
             // Values differ by multiples of their last digit, so that digits behind it make no difference.
@@ -154,11 +183,17 @@ fn number(text: &str, ty: &ArrowType) -> Result<ScalarValue, SqlError> {
                 None => plain,
             }
         }
-        ty if ty.is_integer() && number.parse::<i64>().is_err() => return Err(of_other_type(ty, "numeric")),
+        ty if ty.is_integer() => match number.parse::<i64>() {
+            // Farther than any two of SMALLINT or INTEGER.
+            Ok(number) if *ty != ArrowType::Int64 => number.min(1 << 40).to_string(),
+            Ok(number) => number.to_string(),
+            Err(_) => return Err(of_other_type(ty, "numeric")),
+        },
         ty if ty.is_numeric() => number.to_string(),
         ty => return Err(of_other_type(ty, "unknown")),
     };
-    ScalarValue::try_from_string(digits, ty).map_err(|_| {
+    let target = type_with_room(ty).unwrap_or_else(|| ty.clone());
+    ScalarValue::try_from_string(digits, &target).map_err(|_| {
         let name = postgres_name(&data_type_of_arrow(ty));
         SqlError::statement("22003", format!("{name} out of range"))
     })
