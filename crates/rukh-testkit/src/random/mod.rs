@@ -13,6 +13,7 @@ mod case;
 mod change;
 mod computed;
 mod condition;
+mod framed;
 mod mixed;
 mod query;
 mod schema;

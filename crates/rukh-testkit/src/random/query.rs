@@ -8,6 +8,7 @@ use rukh_keys::DataType;
 use super::aggregated::{above_aggregates, differences};
 use super::computed::{numbered, quotients};
 use super::condition::{Condition, condition};
+use super::framed::framed;
 use super::mixed::several_types;
 use super::schema::{RandomColumn, RandomTable};
 use super::value::Constant;
@@ -54,7 +55,7 @@ impl Query {
 /// Draws a query.
 pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
     let condition = condition(table, random);
-    let (select, rest) = match random.random_range(0..24) {
+    let (select, rest) = match random.random_range(0..26) {
         0..=3 => (
             format!("SELECT {} FROM t", some_names(table, random)),
             String::new(),
@@ -70,6 +71,7 @@ pub fn query(table: &RandomTable, random: &mut StdRng) -> Query {
         18 => differences(table, random).unwrap_or_else(|| above_aggregates(table, random)),
         19 => quotients(table, random).unwrap_or_else(|| aggregates(table, random)),
         20 => numbered(table, random),
+        23..=24 => framed(table, random).unwrap_or_else(|| aggregates(table, random)),
         21..=22 => several_types(table, random).unwrap_or_else(|| aggregates(table, random)),
         _ => ("SELECT * FROM t".to_owned(), String::new()),
     };

@@ -7,18 +7,27 @@
 //! Distances come from the tree as texts, which DataFusion casts to the type of the order: one that this type does not hold is none, so that
 //! the frame has no end there. Here they are read as PostgreSQL reads them, or refused ([`distance`]).
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit};
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, LogicalPlan, Projection, Window, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    when,
+};
 
 use rukh_error::SqlError;
 use rukh_functions::forms::intervals::arrow_of;
-use rukh_functions::functions::numbers::frame_order::{frame_order, is_frame_order, type_with_room};
+use rukh_functions::functions::numbers::frame_order::{
+    frame_order, is_frame_order, is_infinite, type_with_room,
+};
 use rukh_functions::types::{data_type_of_arrow, postgres_name};
 use rukh_keys::Interval;
+use rukh_syntax::HIDDEN;
 
 /// Frames a window function by groups where its ORDER BY has no ranges, and gives the order room for distances where it has.
 ///
@@ -74,6 +83,72 @@ pub(crate) fn framed(
         }
         _ => Ok(Transformed::no(Expr::WindowFunction(function))),
     }
+}
+
+/// Gives rows around infinity their frames: `infinity - INTERVAL '1 day'` is infinity, where a frame that has to end before it ends, too.
+///
+/// Only frames that lie on one side of their row need it. `f OVER (ORDER BY d RANGE BETWEEN UNBOUNDED PRECEDING AND INTERVAL '1 day' PRECEDING)`
+/// becomes `CASE WHEN d is infinite THEN f OVER (ORDER BY d GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) ELSE …` what it was.
+pub(crate) fn around_infinity(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+    let LogicalPlan::Window(window) = node else {
+        return Ok(Transformed::no(node));
+    };
+    let schema = window.input.schema();
+    let mut calls = window.window_expr.clone();
+    // By the place of each call: whether its row is infinite, and the name of the call that it has there.
+    let mut at_infinity = HashMap::new();
+    for (at, call) in window.window_expr.iter().enumerate() {
+        if let Some((is_infinite, framed)) = at_infinite_rows(call, schema) {
+            let name = format!("infinite{HIDDEN}{at}");
+            calls.push(framed.alias(&name));
+            at_infinity.insert(schema.fields().len() + at, (is_infinite, name));
+        }
+    }
+    if at_infinity.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Window(window)));
+    }
+    let columns = window.schema.iter().enumerate();
+    let shown = columns.map(|(at, (relation, field))| {
+        let column = Expr::Column(Column::from((relation, field)));
+        match at_infinity.remove(&at) {
+            Some((is_infinite, name)) => {
+                let there = Expr::Column(Column::new_unqualified(name));
+                let chosen = when(is_infinite, there).otherwise(column)?;
+                Ok(chosen.alias_qualified(relation.cloned(), field.name()))
+            }
+            None => Ok(column),
+        }
+    });
+    let shown = shown.collect::<DataFusionResult<Vec<_>>>()?;
+    let window = LogicalPlan::Window(Window::try_new(calls, window.input)?);
+    let plan = Projection::try_new(shown, Arc::new(window))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(plan)))
+}
+
+/// Returns whether the row of a window function is infinite, and the function with the frame that it has there.
+fn at_infinite_rows(call: &Expr, schema: &DFSchema) -> Option<(Expr, Expr)> {
+    let Expr::WindowFunction(function) = call.clone().unalias() else {
+        return None;
+    };
+    let order = &function.params.order_by.first()?.expr;
+    let frame = &function.params.window_frame;
+    let is_on_one_side = matches!(frame.end_bound, WindowFrameBound::Preceding(_))
+        && !frame.end_bound.is_unbounded()
+        || matches!(frame.start_bound, WindowFrameBound::Following(_)) && !frame.start_bound.is_unbounded();
+    if frame.units != WindowFrameUnits::Range || !is_frame_order(order) || !is_on_one_side {
+        return None;
+    }
+    let is_infinite = is_infinite(order, &order.get_type(schema).ok()?)?;
+    let none = ScalarValue::UInt64(None);
+    let there = |bound: &WindowFrameBound| match (bound.is_unbounded(), bound) {
+        (true, WindowFrameBound::Preceding(_)) => WindowFrameBound::Preceding(none.clone()),
+        (true, _) => WindowFrameBound::Following(none.clone()),
+        (false, _) => WindowFrameBound::CurrentRow,
+    };
+    let (start, end) = (there(&frame.start_bound), there(&frame.end_bound));
+    let mut there = function;
+    there.params.window_frame = WindowFrame::new_bounds(WindowFrameUnits::Groups, start, end);
+    Some((is_infinite, Expr::WindowFunction(there)))
 }
 
 fn has_no_ranges(ty: &ArrowType) -> bool {

@@ -8,6 +8,7 @@
 //! | `jsonb_extract_path(d, 'a', 'b')` | `d #> ARRAY['a', 'b']`                                         |
 //! | `row_to_json(ROW(x, y))`      | `row_to_json(json_row('f1', x, 'f2', y))`                          |
 //! | `age(x)`                      | `age(current_date, x)`                                             |
+//! | `count(1)`                    | `count(*)`: DataFusion takes both for one column where a query has both |
 //! | `string_agg(x, d)`, d a column | `substr(string_agg(coalesce(d, '') || x, ''), length(first d) + 1)` |
 
 use rukh_catalog::Domain;
@@ -56,6 +57,34 @@ pub(crate) fn spelled(function: &Function) -> Option<Expr> {
         .or_else(|| spelled_age(function))
         .or_else(|| delimited(function))
         .or_else(|| at_path(function))
+        .or_else(|| counted(function))
+}
+
+/// Counts rows where a constant is counted in each of them.
+fn counted(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(constant)))] = list.args.as_slice() else {
+        return None;
+    };
+    let is_there = matches!(
+        constant.value,
+        Value::Number(..) | Value::SingleQuotedString(_) | Value::Boolean(_)
+    );
+    let is_plain = list.duplicate_treatment.is_none() && list.clauses.is_empty();
+    let is_count = function.name.to_string().eq_ignore_ascii_case("count");
+    (is_count && is_there && is_plain).then(|| {
+        let all = FunctionArg::Unnamed(FunctionArgExpr::Wildcard);
+        let args = FunctionArguments::List(FunctionArgumentList {
+            args: vec![all],
+            ..list.clone()
+        });
+        Expr::Function(Function {
+            args,
+            ..function.clone()
+        })
+    })
 }
 
 /// Gives the values of rows that become documents the names that PostgreSQL gives them.

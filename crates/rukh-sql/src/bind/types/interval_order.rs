@@ -85,6 +85,14 @@ fn number(expr: Expr, schema: &DFSchema) -> Expr {
     expr.get_type(schema).ok().and_then(own).unwrap_or(expr)
 }
 
+/// Returns what an expression groups by: rows group by themselves.
+fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
+    match groups_apart(&expr, schema) {
+        true => number(expr, schema),
+        false => expr,
+    }
+}
+
 fn refused<T>(what: &str) -> DataFusionResult<T> {
     let error = SqlError::unsupported(format!("{what} intervals or documents is not supported"));
     Err(DataFusionError::External(Box::new(error)))
@@ -389,13 +397,13 @@ fn grouped(mut aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan
         let first = first_value_udaf().call(vec![key.clone()]);
         calls.push(first.alias(named("first", at)));
         if of_sets.is_some() {
-            let is_absent = grouping_udaf().call(vec![number(key.clone(), &schema)]);
+            let is_absent = grouping_udaf().call(vec![group_key(key.clone(), &schema)]);
             calls.push(is_absent.alias(named("absent", at)));
         }
     }
     let group_expr = match of_sets {
         Some(sets) => vec![Expr::GroupingSet(of_set_numbers(sets, &schema))],
-        None => keys.iter().map(|key| number(key.clone(), &schema)).collect(),
+        None => keys.iter().map(|key| group_key(key.clone(), &schema)).collect(),
     };
     let aggregate = LogicalPlan::Aggregate(Aggregate::try_new(aggregate.input, group_expr, calls)?);
     // Between keys and calls there may be the number of the grouping set.
@@ -433,7 +441,7 @@ fn of_numbers(call: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     let changed = call.transform_down(|part| match part {
         Expr::AggregateFunction(mut call) if call.func.name() == "grouping" => {
             let args = std::mem::take(&mut call.params.args).into_iter();
-            call.params.args = args.map(|arg| number(arg, schema)).collect();
+            call.params.args = args.map(|arg| group_key(arg, schema)).collect();
             let call = Expr::AggregateFunction(call);
             Ok(Transformed::new(call, true, TreeNodeRecursion::Jump))
         }
@@ -443,7 +451,7 @@ fn of_numbers(call: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
 }
 
 fn of_set_numbers(sets: GroupingSet, schema: &DFSchema) -> GroupingSet {
-    let numbers = |keys: Vec<Expr>| keys.into_iter().map(|key| number(key, schema)).collect();
+    let numbers = |keys: Vec<Expr>| keys.into_iter().map(|key| group_key(key, schema)).collect();
     match sets {
         GroupingSet::Rollup(keys) => GroupingSet::Rollup(numbers(keys)),
         GroupingSet::Cube(keys) => GroupingSet::Cube(numbers(keys)),

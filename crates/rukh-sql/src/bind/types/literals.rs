@@ -37,7 +37,7 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::DataType;
 
-use crate::bind::plans::window_frames::framed;
+use crate::bind::plans::window_frames::{around_infinity, framed};
 use crate::bind::plans::zero_order;
 use crate::bind::types::bound_aggregates;
 use crate::bind::types::bound_calls::{bound, is_unbound};
@@ -92,7 +92,7 @@ pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         // What stands above reads the types of its columns from here.
         let node = node.data.recompute_schema()?;
         let node = zero_order::of_node(interval_order::of_node(node)?.data)?.data;
-        coerced_node(node)
+        coerced_node(node)?.transform_data(around_infinity)
     })?;
     Ok(typed.data)
 }
