@@ -40,8 +40,8 @@ pub use object::{
 pub use role::{Grant, GrantTarget, Membership, Rights, Role, RoleId};
 pub use stored::{
     FORMAT_KEY, FORMAT_VERSION, StoredCatalog, decode_format, decode_object, decode_table, encode_format,
-    encode_object, encode_table, function_key, import_key, is_outdated, role_key, schema_key, sequence_key,
-    sequence_state_key, table_key, type_key, view_key,
+    encode_object, encode_table, function_key, import_key, is_outdated, role_key, rows_key, schema_key,
+    sequence_key, sequence_state_key, table_key, type_key, view_key,
 };
 pub use table::{
     Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime,

@@ -45,7 +45,8 @@ use serde::de::DeserializeOwned;
 /// | 18      | dates and timestamps before the year 1, and infinities of them                    |
 /// | 19      | functions                                                                         |
 /// | 20      | composite types                                                                   |
-pub const FORMAT_VERSION: u32 = 20;
+/// | 21      | numbers of rows                                                                   |
+pub const FORMAT_VERSION: u32 = 21;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];
@@ -63,6 +64,8 @@ impl StoredCatalog {
     pub const NEXT_ID_KEY: &'static [u8] = b"next_id";
     /// Prefix of the keys of tables.
     pub const TABLE_PREFIX: &'static [u8] = b"table/";
+    /// Prefix of the keys of numbers of rows.
+    pub const ROWS_PREFIX: &'static [u8] = b"rows/";
     /// Prefix of the keys of sequences.
     pub const SEQUENCE_PREFIX: &'static [u8] = b"sequence/";
     /// Prefix of the keys of views.
@@ -90,6 +93,11 @@ pub fn sequence_key(id: SequenceId) -> Vec<u8> {
 /// Returns the key of what a sequence gives next.
 pub fn sequence_state_key(id: SequenceId) -> Vec<u8> {
     format!("sequence_state/{:08}", id.0).into_bytes()
+}
+
+/// Returns the key of the number of rows of a table, where it is kept.
+pub fn rows_key(id: TableId) -> Vec<u8> {
+    format!("rows/{:08}", id.0).into_bytes()
 }
 
 /// Returns the key of what was imported last with a journal.

@@ -106,5 +106,6 @@ pub use state::touches::RowLock;
 pub use storage::clock::TimeSource;
 pub use writing::conflict::Obstacle;
 pub use writing::pending::OnConflict;
+pub use writing::row_count::RowCount;
 pub use writing::transaction::{LockWait, Savepoint, Transaction};
 pub use writing::write::{AddOutcome, Write};

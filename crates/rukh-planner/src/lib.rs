@@ -61,6 +61,8 @@ pub use plans::plan::{Plan, plan};
 pub use plans::planner::Planner;
 pub use plans::point::equal_datum;
 pub use plans::union::{Union, UnionArm, disjuncts};
-pub use texts::explain::{Actuals, actual_text, explain_lookup_text, explain_text, narrowed_text};
+pub use texts::explain::{
+    Actuals, actual_text, explain_lookup_text, explain_text, narrowed_text, row_count_text,
+};
 pub use texts::explain_alternatives::{alternatives_text, with_alternatives_json};
-pub use texts::explain_json::explain_json;
+pub use texts::explain_json::{explain_json, row_count_json};

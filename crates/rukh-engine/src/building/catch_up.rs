@@ -171,6 +171,7 @@ impl Pass<'_> {
                 new: new.as_ref().map(|(row, _)| row.as_slice()),
                 times: new.as_ref().and_then(|(_, times)| *times),
                 blind: false,
+                is_there: false,
             });
         let changes: Vec<RowChange<'_>> = changes.collect();
         let storage = &index.codec.storage;

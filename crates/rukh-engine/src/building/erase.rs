@@ -187,6 +187,7 @@ impl Erase {
         })?;
         let id = self.maintainer.codec.table.id;
         let ranges = std::mem::take(&mut self.ranges);
+        let before = self.inner.watched.rows(id)?;
         let removed = match files.is_empty() {
             true => self.remove_ranges(&ranges),
             false => ingest::ingest(&self.inner, files, ranges, None),
@@ -194,6 +195,8 @@ impl Erase {
         let noted = self.inner.note_tables([id]);
         removed?;
         noted?;
+        let gone = i64::try_from(rows).ok().map(|rows| -rows);
+        self.inner.keep_rows_after(id, before, gone);
         self.inner
             .note_growth(id, i64::try_from(rows).map_or(i64::MIN, |rows| -rows));
         self.inner.note_changed_rows(id, rows);

@@ -170,6 +170,7 @@ impl Load {
         let loads = self.write_files(&snapshot, sorters, progress)?;
         drop(snapshot);
         let id = self.maintainer.codec.table.id;
+        let before = self.inner.watched.rows(id)?;
         let ingested = ingest::ingest(&self.inner, loads, Vec::new(), self.imported.as_ref());
         // What the rows refer to is not to be taken away by a transaction that has not seen them.
         let referenced = self.maintainer.codec.table.foreign_keys.iter();
@@ -178,6 +179,7 @@ impl Load {
         ingested?;
         noted?;
         let (inner, rows) = (self.inner.clone(), self.rows);
+        inner.keep_rows_after(id, before, i64::try_from(rows).ok());
         inner.note_growth(id, i64::try_from(rows).unwrap_or(i64::MAX));
         let codec = &self.maintainer.codec;
         let layouts = codec.indexes.iter().chain(&codec.blocks);

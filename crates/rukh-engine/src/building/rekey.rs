@@ -128,6 +128,7 @@ pub(crate) fn rekey(
             new: Some(row),
             times: None,
             blind: false,
+            is_there: false,
         });
         stage(maintainer, &changes.collect::<Vec<_>>(), &[], batch)?;
         let keyed = keyed.iter().zip(&rows);

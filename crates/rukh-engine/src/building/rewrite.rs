@@ -73,6 +73,7 @@ pub(crate) fn rewrite(
             new: Some(new),
             times: None,
             blind: false,
+            is_there: false,
         });
         // No entry of an index that was there depends on columns that are new.
         stage(maintainer, &changes.collect::<Vec<_>>(), &[], batch)?;

@@ -173,7 +173,8 @@ impl Copy<'_> {
         let mut unread = 0;
         let ready = &mut self.ready;
         let found = salvage::read(self.snapshot.as_ref(), CATALOG, &mut |key, value| {
-            if ingest::is_note(key) {
+            // Rows may be lost.
+            if ingest::is_note(key) || key.starts_with(StoredCatalog::ROWS_PREFIX) {
                 return Ok(());
             }
             if !key.starts_with(StoredCatalog::TABLE_PREFIX) {

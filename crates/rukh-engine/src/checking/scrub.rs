@@ -36,7 +36,7 @@ pub enum FindingKind {
     Missing,
     /// An index entry, or the value of a family, has no row that it belongs to.
     Dangling,
-    /// An index entry's value is not what its row says.
+    /// An index entry's value is not what its row says, or the number of rows not what there are.
     Differing,
     /// Stored bytes do not decode, or not to a row that the table takes.
     Corrupt,
@@ -153,6 +153,7 @@ impl Engine {
             scrub.family(nth)?;
         }
         scrub.indexes(expected)?;
+        scrub.kept_rows()?;
         let mut report = scrub.report;
         if snapshot.definitions.history(id).is_some() {
             self.check_history(snapshot, id, progress, &mut report)?;
@@ -325,6 +326,19 @@ impl<'a> Scrub<'a> {
             }
         }
         Ok(batch)
+    }
+
+    /// Compares the number of rows that is kept with those that there are.
+    fn kept_rows(&mut self) -> Result<(), EngineError> {
+        let (table, rows) = (&self.codec.table, self.report.rows);
+        if let Some(kept) = self.snapshot.kept_rows(table)?.filter(|kept| *kept != rows)
+            && self.report.corrupt == 0
+        {
+            let detail = format!("{kept} rows by the number that is kept, there are {rows}");
+            self.report
+                .note(FindingKind::Differing, table.name.clone(), detail);
+        }
+        Ok(())
     }
 
     /// Looks up the rows of all values of a family beside the first.

@@ -12,12 +12,13 @@
 use crate::defining::stale::Analyzing;
 use crate::forms::sample::{Reservoir, ValueSample};
 use crate::forms::statistics::{
-    ColumnStatistics, ExpressionStatistics, Growth, Known, KnownStatistics, TableStatistics, decode, encode,
+    ColumnStatistics, ExpressionStatistics, Known, KnownStatistics, TableStatistics, decode, encode,
 };
 use crate::forms::stored::{self, STATISTICS};
 use crate::progress::check_cancelled;
 use crate::reading::scan::{RowView, ScanRequest};
 use crate::state::shared::{Engine, Inner};
+use crate::storage::row_counts::Growth;
 use crate::writing::pending::row_bytes;
 use crate::{EngineError, Progress, Row, RowFunction, RowFunctions};
 use rukh_catalog::{ColumnId, IndexState, KeyExpr, Table, TableId, table_key};
@@ -44,8 +45,8 @@ impl Inner {
 
     /// Notes how tables have grown.
     pub(crate) fn note_all_growth(&self, grown: &Growth) {
-        for (id, rows) in grown {
-            self.note_growth(*id, *rows);
+        for (id, grown) in grown {
+            self.note_growth(*id, grown.rows);
         }
     }
 }

@@ -81,6 +81,7 @@ impl Engine {
         };
         let kept = Arc::<KeptBlocks>::default();
         let watched = Arc::new(WatchedStore::new(store, kept.writes().clone()));
+        watched.load_row_counts()?;
         let mut inner = Inner {
             store: watched.clone(),
             watched,

@@ -3,6 +3,7 @@
 use crate::forms::codec::TableCodec;
 use crate::forms::stored;
 use crate::state::shared::Engine;
+use crate::storage::row_counts::Rows;
 use crate::{EngineError, SequenceState};
 use rukh_catalog::{Catalog, SequenceId, TableId};
 use rukh_keys::KeyRange;
@@ -64,6 +65,10 @@ impl Engine {
         // No session takes a number between the write and the change in memory.
         let mut held: Vec<_> = known.iter().map(|next| next.lock()).collect();
         inner.builds.note(&mut batch);
+        let before = ids
+            .iter()
+            .map(|id| inner.watched.rows(*id))
+            .collect::<Result<Vec<_>, _>>()?;
         let written = inner.store.write(batch, Durability::Synced);
         let noted = inner.note_tables(ids.iter().copied());
         for codec in &codecs {
@@ -79,6 +84,11 @@ impl Engine {
             next.begin_anew(sequence);
         }
         ids.iter().for_each(|id| inner.forget_statistics(*id));
+        for (id, before) in ids.iter().zip(before) {
+            if let Rows::Kept(_) = before {
+                inner.watched.keep_rows(*id, 0);
+            }
+        }
         Ok(sequences.iter().map(|sequence| sequence.id).collect())
     }
 

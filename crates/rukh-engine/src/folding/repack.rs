@@ -36,6 +36,7 @@ use crate::progress::{NoProgress, check_cancelled};
 use crate::reading::definitions::Definitions;
 use crate::reading::snapshot::Snapshot;
 use crate::state::shared::{Engine, Inner};
+use crate::storage::row_counts::{Grown, Growth};
 use crate::{EngineError, Progress};
 use rukh_catalog::{CatalogError, IndexId, IndexState, Table, TableId};
 use rukh_keys::{DatumRef, KeyRange};
@@ -611,7 +612,8 @@ fn apply(inner: &Inner, made: &Made) -> Result<bool, EngineError> {
     };
     let batch = batch_of(index, step, &left)?;
     // Rows are what they were: indexes that are being built need not look at them again.
-    inner.commit_noted(batch, Durability::Buffered, guard, &[])?;
+    let unchanged = Growth::from([(TableId(index.index.id.0), Grown::default())]);
+    inner.commit_noted(batch, Durability::Buffered, guard, &[], &unchanged)?;
     Ok(true)
 }
 

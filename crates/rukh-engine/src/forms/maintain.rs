@@ -29,6 +29,8 @@ pub(crate) struct RowChange<'a> {
     pub(crate) times: Option<Times>,
     /// Whether the row was not read, so that there may be an old image which `old` does not have.
     pub(crate) blind: bool,
+    /// Whether, although it was not read, it is certain that there is one.
+    pub(crate) is_there: bool,
 }
 
 /// A stored index entry.

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::forms::sample::ValueStatistics;
 use rukh_catalog::{CatalogError, ColumnId, TableId};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
@@ -42,9 +42,6 @@ pub struct ExpressionStatistics {
 
 /// The statistics of all tables, kept in memory.
 pub(crate) type KnownStatistics = HashMap<TableId, Known>;
-
-/// By how many rows tables have grown; negative where they shrank.
-pub(crate) type Growth = BTreeMap<TableId, i64>;
 
 /// The statistics of a table, and how it has grown since they were gathered.
 pub(crate) struct Known {

@@ -6,6 +6,7 @@ use crate::forms::entry::IndexCodec;
 use crate::reading::definitions::Definitions;
 use crate::reading::lifetime::Live;
 use crate::storage::clock::{Clock, Moment};
+use crate::storage::row_counts::{Growth, stored_rows};
 use crate::storage::watch::States;
 use crate::{EngineError, Row};
 use parking_lot::Mutex;
@@ -82,9 +83,11 @@ pub struct Snapshot {
     clock: Arc<Clock>,
     kept: Arc<KeptBlocks>,
     /// What is known of the moment.
-    states: States,
+    pub(crate) states: States,
     pub(crate) store: Arc<dyn KvStore>,
     halted: Arc<AtomicBool>,
+    /// By how many rows tables have grown since, by the changes that are on top of what is stored.
+    grown: Arc<Growth>,
 }
 
 impl Snapshot {
@@ -109,6 +112,7 @@ impl Snapshot {
             states,
             store,
             halted,
+            grown: Arc::default(),
         }
     }
 
@@ -133,6 +137,27 @@ impl Snapshot {
             moment: Held(Mutex::new(moment)),
             ..self.clone()
         }
+    }
+
+    /// Returns the same definitions with changes on top of the data, by which tables grow so much.
+    pub(crate) fn with_changes(&self, raw: Arc<dyn KvSnapshot>, grown: &Growth) -> Self {
+        Snapshot {
+            grown: Arc::new(grown.clone()),
+            ..self.with_kv(raw)
+        }
+    }
+
+    /// Returns how many rows a table has, where that number is kept: see `row_counts`.
+    pub fn kept_rows(&self, table: &Table) -> Result<Option<u64>, EngineError> {
+        self.codec(table.id)?;
+        if table.options.timed || table.id.history_of().is_some() || self.store.local().is_none() {
+            return Ok(None);
+        }
+        let rows = stored_rows(self.raw.as_ref(), table.id)?;
+        let grown = self.grown.get(&table.id).copied().unwrap_or_default();
+        Ok(rows
+            .filter(|_| grown.is_exact)
+            .and_then(|rows| rows.checked_add_signed(grown.rows)))
     }
 
     /// Returns the same data as it is at the present time: another statement may find less alive.

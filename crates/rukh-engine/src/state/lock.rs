@@ -2,6 +2,7 @@
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A lock whose guard owns its share of it, so that a statement can carry the guard over threads.
 #[derive(Default)]
@@ -33,6 +34,20 @@ impl WriterLock {
         state.waiting -= 1;
         state.taken = true;
         WriterGuard { lock: self.clone() }
+    }
+
+    /// Waits for the lock no longer than this.
+    pub(crate) fn lock_within(self: &Arc<Self>, patience: Duration) -> Option<WriterGuard> {
+        let mut state = self.state.lock();
+        let until = Instant::now() + patience;
+        state.waiting += 1;
+        while state.taken && !self.freed.wait_until(&mut state, until).timed_out() {}
+        state.waiting -= 1;
+        if state.taken {
+            return None;
+        }
+        state.taken = true;
+        Some(WriterGuard { lock: self.clone() })
     }
 
     /// Whether a thread waits.

@@ -8,7 +8,9 @@
 //! it was taken. The last write of a table is noted from the first request on: a snapshot that has this one, and of
 //! which all later ones are of other tables, has the table in the state that this write left.
 
+use crate::storage::row_counts::{Growth, ROW_COUNTS, RowCounts, Rows, Staged, tables_of};
 use parking_lot::{Mutex, RwLock};
+use rukh_catalog::{TableId, rows_key};
 use rukh_kv::forward_store;
 use rukh_kv::{
     Commit, Committed, Durability, KvError, KvSnapshot, KvStore, LoadFile, LocalFiles, TableName,
@@ -21,9 +23,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// How the names of column families end that have blocks.
 const OF_BLOCKS: &str = ".c";
 
-/// A store whose writes to blocks are counted.
+/// A store whose writes to blocks are counted, and that keeps the numbers of rows (`row_counts`).
 pub(crate) struct WatchedStore {
     store: Arc<dyn KvStore>,
+    row_counts: RowCounts,
     started: AtomicU64,
     finished: AtomicU64,
     /// All writes, of blocks or not.
@@ -102,6 +105,7 @@ impl WatchedStore {
     pub(crate) fn new(store: Arc<dyn KvStore>, writes: Arc<Writes>) -> Self {
         WatchedStore {
             store,
+            row_counts: RowCounts::default(),
             started: AtomicU64::new(0),
             finished: AtomicU64::new(0),
             writes,
@@ -154,6 +158,88 @@ impl WatchedStore {
         (snapshot, states)
     }
 
+    /// Commits what makes tables grow by so many rows; of other tables that it changes, the number of rows is not known any more.
+    pub(crate) fn commit_growing(
+        &self,
+        mut commit: Commit<'_>,
+        growth: &Growth,
+    ) -> Result<Committed, KvError> {
+        let staged = self
+            .row_counts
+            .stage(self.store.as_ref(), &mut commit.batch, growth)?;
+        let counting = self.counting(commit.batch.tables().iter().map(String::as_str));
+        let mut turn = Counted {
+            counting: Some(counting),
+            row_counts: &self.row_counts,
+            staged: staged.clone(),
+            turn: commit.turn,
+        };
+        let committed = self.store.commit(Commit {
+            turn: &mut turn,
+            ..commit
+        });
+        match &committed {
+            Ok(Committed::At { .. }) => turn.note(),
+            Ok(Committed::Conflict { .. }) => {}
+            Err(_) => self.row_counts.doubt(staged),
+        }
+        committed
+    }
+
+    /// Takes the numbers of rows that are stored.
+    pub(crate) fn load_row_counts(&self) -> Result<(), KvError> {
+        self.row_counts.load(self.store.as_ref())
+    }
+
+    /// Returns what is known of the number of rows of a table. The caller holds the writer lock, or asks for advice.
+    pub(crate) fn rows(&self, id: TableId) -> Result<Rows, KvError> {
+        self.row_counts.of(self.store.as_ref(), id)
+    }
+
+    /// Begins to count rows, see [`RowCounts::begin`].
+    pub(crate) fn begin_count(&self, id: TableId) -> Result<Option<u64>, KvError> {
+        self.row_counts.begin(self.store.as_ref(), id)
+    }
+
+    /// Keeps the number of rows that a count has come to, unless it is not certain any more. The caller holds the writer lock.
+    pub(crate) fn end_count(&self, id: TableId, ticket: u64, rows: u64) {
+        if let Some(rows) = self.row_counts.end(id, ticket, rows) {
+            self.keep_rows(id, rows);
+        }
+    }
+
+    /// Keeps the number of rows of a table, unless storage refuses it: then they are counted again. The caller holds the writer lock, and
+    /// knows the number.
+    pub(crate) fn keep_rows(&self, id: TableId, rows: u64) {
+        let mut batch = WriteBatch::new();
+        batch.put(ROW_COUNTS, &rows_key(id), rows.to_string().as_bytes());
+        let staged = vec![(id, Rows::Kept(rows))];
+        match self.store.write(batch, Durability::Buffered) {
+            Ok(()) => self.row_counts.note(staged),
+            Err(_) => self.row_counts.doubt(staged),
+        }
+    }
+
+    /// Removes the numbers of rows of tables, durably, before these change by files or by other means than a batch.
+    pub(crate) fn forget_rows(&self, tables: impl IntoIterator<Item = TableId>) -> Result<(), KvError> {
+        let (mut batch, mut staged) = (WriteBatch::new(), Staged::new());
+        for id in tables {
+            if let Rows::Kept(_) = self.rows(id)? {
+                batch.delete(ROW_COUNTS, &rows_key(id));
+            }
+            staged.push((id, Rows::Unknown));
+        }
+        let written = match batch.is_empty() {
+            true => Ok(()),
+            false => self.store.write(batch, Durability::Synced),
+        };
+        match &written {
+            Ok(()) => self.row_counts.note(staged),
+            Err(_) => self.row_counts.doubt(staged),
+        }
+        written
+    }
+
     /// Says that these tables are about to be changed; they are no more once what it returns is dropped.
     fn counting<'t>(&self, tables: impl Iterator<Item = &'t str> + Clone) -> Counting<'_> {
         let blocks = tables.clone().any(is_of_blocks).then(|| {
@@ -187,7 +273,16 @@ impl Drop for Counting<'_> {
 /// The turn of a write that is counted until others may write.
 struct Counted<'a> {
     counting: Option<Counting<'a>>,
+    row_counts: &'a RowCounts,
+    /// The numbers of rows that hold once it is stored.
+    staged: Staged,
     turn: &'a mut dyn Turn,
+}
+
+impl Counted<'_> {
+    fn note(&mut self) {
+        self.row_counts.note(std::mem::take(&mut self.staged));
+    }
 }
 
 impl Turn for Counted<'_> {
@@ -197,6 +292,7 @@ impl Turn for Counted<'_> {
 
     fn end(&mut self) {
         self.counting = None;
+        self.note();
         self.turn.end();
     }
 }
@@ -216,6 +312,7 @@ impl KvStore for WatchedStore {
 
     fn drop_table(&self, table: &str) -> Result<(), KvError> {
         let _counting = self.counting(std::iter::once(table));
+        self.forget_rows(tables_of(std::iter::once(table)))?;
         self.store.drop_table(table)
     }
 
@@ -229,21 +326,21 @@ impl KvStore for WatchedStore {
             .map_or_else(|| self.store.latest(), |(frozen, _)| frozen)
     }
 
-    fn apply(&self, batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+    fn apply(&self, mut batch: WriteBatch, durability: Durability) -> Result<Traffic, KvError> {
+        let staged = self
+            .row_counts
+            .stage(self.store.as_ref(), &mut batch, &Growth::new())?;
         let _counting = self.counting(batch.tables().iter().map(String::as_str));
-        self.store.apply(batch, durability)
+        let applied = self.store.apply(batch, durability);
+        match &applied {
+            Ok(_) => self.row_counts.note(staged),
+            Err(_) => self.row_counts.doubt(staged),
+        }
+        applied
     }
 
     fn commit(&self, commit: Commit<'_>) -> Result<Committed, KvError> {
-        let counting = self.counting(commit.batch.tables().iter().map(String::as_str));
-        let mut turn = Counted {
-            counting: Some(counting),
-            turn: commit.turn,
-        };
-        self.store.commit(Commit {
-            turn: &mut turn,
-            ..commit
-        })
+        self.commit_growing(commit, &Growth::new())
     }
 
     fn local(&self) -> Option<&dyn LocalFiles> {
@@ -258,6 +355,7 @@ impl LocalFiles for WatchedStore {
         let files = self.store.local_files("loads by files")?;
         let tables: Vec<String> = loads.iter().map(|(table, _)| table.to_string()).collect();
         let _counting = self.counting(tables.iter().map(String::as_str));
+        self.forget_rows(tables_of(tables.iter().map(String::as_str)))?;
         files.ingest(loads)
     }
 }

@@ -4,7 +4,8 @@ use crate::EngineError;
 use crate::state::lock::WriterGuard;
 use crate::state::shared::Inner;
 use crate::state::touches::whole;
-use rukh_catalog::TableId;
+use crate::storage::row_counts::{Growth, Rows};
+use rukh_catalog::{Table, TableId};
 use rukh_kv::{Commit, Committed, Durability, KvError, Touch, TouchKind, Turn, WriteBatch};
 
 /// The writer lock, until storage has put the commit in its order.
@@ -21,17 +22,18 @@ impl Turn for Held {
 }
 
 impl Inner {
-    /// Writes the changes of a commit at once, unless another has touched the same keys, and gives up the writer lock; returns when
-    /// they are as durable as requested.
+    /// Writes the changes of a commit at once, by which tables grow so much, unless another has touched the same keys, and gives up the writer
+    /// lock; returns when they are as durable as requested.
     pub(crate) fn commit(
         &self,
         mut batch: WriteBatch,
         durability: Durability,
         guard: WriterGuard,
         touched: &[Touch],
+        growth: &Growth,
     ) -> Result<Committed, EngineError> {
         self.builds.note(&mut batch);
-        self.commit_noted(batch, durability, guard, touched)
+        self.commit_noted(batch, durability, guard, touched, growth)
     }
 
     /// The same for a batch that leaves no word for builds of indexes: they know of it, or it changes no row.
@@ -41,6 +43,7 @@ impl Inner {
         durability: Durability,
         guard: WriterGuard,
         touched: &[Touch],
+        growth: &Growth,
     ) -> Result<Committed, EngineError> {
         let commit = Commit {
             batch,
@@ -48,13 +51,34 @@ impl Inner {
             touched,
             turn: &mut Held(Some(guard)),
         };
-        self.store.commit(commit).map_err(|error| match error {
-            KvError::NotSynced { source } => {
-                let halted = self.halt();
-                source.map_or(halted, |error| (*error).into())
-            }
-            error => error.into(),
-        })
+        self.watched
+            .commit_growing(commit, growth)
+            .map_err(|error| match error {
+                KvError::NotSynced { source } => {
+                    let halted = self.halt();
+                    source.map_or(halted, |error| (*error).into())
+                }
+                error => error.into(),
+            })
+    }
+
+    /// Whether the number of rows of a table is kept, so that a writer should know by how many it grows.
+    pub(crate) fn keeps_rows(&self, table: &Table) -> Result<bool, EngineError> {
+        let is_asked = || Ok::<bool, EngineError>(!matches!(self.watched.rows(table.id)?, Rows::Unknown));
+        Ok(self.may_keep_rows(table) && is_asked()?)
+    }
+
+    /// Whether the number of rows of a table may be kept: they do not expire, and no other process writes.
+    pub(crate) fn may_keep_rows(&self, table: &Table) -> bool {
+        !table.options.timed && table.id.history_of().is_none() && self.store.local().is_some()
+    }
+
+    /// Keeps the number of rows of a table that has changed by other means than a commit, if it was kept before and the table has
+    /// grown by so many rows. The caller holds the writer lock.
+    pub(crate) fn keep_rows_after(&self, id: TableId, before: Rows, grown: Option<i64>) {
+        if let Rows::Kept(rows) = before.and(grown) {
+            self.watched.keep_rows(id, rows);
+        }
     }
 
     /// Says that any row of these tables may have changed. The caller holds the writer lock.

@@ -6,7 +6,8 @@ use crate::forms::names;
 use crate::reading::lookup::fetch_values;
 use crate::reading::snapshot::Snapshot;
 use crate::writing::pending::{CHUNK_ROWS, Image, PendingRow, PendingTable, Stored};
-use rukh_keys::Datum;
+use rukh_keys::{Datum, KeyRange};
+use rukh_kv::ScanSpec;
 
 /// Reads the stored values of family 0 under keys.
 pub(crate) fn read_base(
@@ -19,6 +20,31 @@ pub(crate) fn read_base(
         &pending.maintainer.codec.families[0].storage,
         keys,
     )
+}
+
+/// Looks which of some keys, at least one, have rows; values are not decoded.
+pub(crate) fn are_there(
+    snapshot: &Snapshot,
+    codec: &TableCodec,
+    keys: &[&[u8]],
+) -> Result<Vec<bool>, EngineError> {
+    let (kv, storage) = (snapshot.kv.as_ref(), &codec.families[0].storage);
+    if let [_, _, ..] = keys {
+        // Rows that come in the order of their key: between the first and the last is none.
+        let first = keys.iter().min().map_or_else(Vec::new, |key| key.to_vec());
+        let last = keys.iter().max().map(|key| [key, [0].as_slice()].concat());
+        let between = KeyRange {
+            start: first,
+            limit: last,
+        };
+        let spec = ScanSpec::ranges(vec![between]).keys_only().limited(1);
+        if kv.count(storage, spec)?.0 == 0 {
+            return Ok(vec![false; keys.len()]);
+        }
+    }
+    let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
+    let values = fetch_values(kv, storage, &keys)?;
+    Ok(values.iter().map(Option::is_some).collect())
 }
 
 /// Reads the stored rows under keys; those that the statement has touched come out as unread.

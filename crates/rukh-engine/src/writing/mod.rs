@@ -10,6 +10,7 @@ pub(crate) mod ingest;
 pub(crate) mod pending;
 pub(crate) mod private;
 pub(crate) mod purge;
+pub(crate) mod row_count;
 pub(crate) mod settle;
 pub(crate) mod stage;
 pub(crate) mod transaction;

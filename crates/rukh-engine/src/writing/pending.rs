@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub(crate) enum Stored {
     /// Not known: no index or rule needed it.
     Unread,
+    /// A row that was not read.
+    There,
     Absent,
     Present(Row),
 }
@@ -89,14 +91,15 @@ impl PendingTable {
             };
             let old = match &pending.stored {
                 Stored::Present(row) => Some(row.as_slice()),
-                Stored::Unread | Stored::Absent => None,
+                Stored::Unread | Stored::There | Stored::Absent => None,
             };
             Some(RowChange {
                 key,
                 old,
                 new,
                 times: new.and_then(|row| codec.times(row, now)),
-                blind: matches!(pending.stored, Stored::Unread),
+                blind: matches!(pending.stored, Stored::Unread | Stored::There),
+                is_there: matches!(pending.stored, Stored::There),
             })
         });
         changed.collect()

@@ -14,6 +14,7 @@ use crate::reading::definitions::Definitions;
 use crate::state::lock::WriterGuard;
 use crate::state::scope::Changed;
 use crate::state::shared::Inner;
+use crate::storage::row_counts::Growth;
 use parking_lot::Mutex;
 use rukh_catalog::{SequenceId, TableId};
 use rukh_kv::{
@@ -101,6 +102,7 @@ impl Inner {
         mut batch: WriteBatch,
         guard: WriterGuard,
         touched: &[Touch],
+        growth: &Growth,
     ) -> Result<Committed, EngineError> {
         let next = private.current.catalog.as_ref().clone();
         let next = next.at_version(private.origin.catalog.version + 1);
@@ -113,12 +115,13 @@ impl Inner {
         let ended = self.ended_sequences(&private.origin, &next, &states, None)?;
         let mut numbers: Vec<_> = ended.iter().map(|(id, next)| (*id, next.lock())).collect();
         let mut definitions = Some(self.definitions.write());
-        let committed = self.store.commit(Commit {
+        let commit = Commit {
             batch,
             durability: Durability::Synced,
             touched,
             turn: &mut Uncontended,
-        });
+        };
+        let committed = self.watched.commit_growing(commit, growth);
         let committed = match committed {
             Ok(conflict @ Committed::Conflict { .. }) => return Ok(conflict),
             Ok(committed) => {

@@ -23,7 +23,6 @@
 //!
 //! `docs/transactions.md` lists what snapshot isolation lets through.
 
-use crate::forms::statistics::Growth;
 use crate::reading::definitions::Definitions;
 use crate::reading::snapshot::Snapshot;
 use crate::state::lock::WriterLock;
@@ -31,6 +30,7 @@ use crate::state::row_locks::{LOCK_BYTES, LockKey, LockMode, LockOwner, Patience
 use crate::state::scope::Scope;
 use crate::state::shared::{Engine, Inner};
 use crate::state::touches::{RowLock, table_of, wanted_locks, whole};
+use crate::storage::row_counts::{Grown, Growth, tables_of};
 use crate::writing::constraint::{DeferredCheck, check_deferred};
 use crate::writing::private::{Private, changed_definitions};
 use crate::writing::write::{Target, Write};
@@ -77,7 +77,7 @@ pub(crate) struct Open {
     /// The keys touched, each with the version of the last commit that the statement could see.
     touched: Mutex<Vec<Touch>>,
     /// By how many rows tables have grown.
-    grown: Mutex<Growth>,
+    pub(crate) grown: Mutex<Growth>,
     /// One statement at a time.
     statement: Arc<WriterLock>,
     /// Has storage remember the commits of others.
@@ -437,19 +437,20 @@ impl Transaction {
             *changed.entry(table_of(touch)).or_default() += 1;
         }
         let batch = overlay.batch();
+        let grown = std::mem::take(&mut *grown.lock());
         let beside_blocks = inner.changes_of(changed.keys().copied(), &batch);
         let committed = match &private {
-            None => inner.commit(batch, durability, guard, &touched)?,
+            None => inner.commit(batch, durability, guard, &touched, &grown)?,
             Some(private) => {
                 let storages = self.open.storages.lock().clone();
-                inner.commit_private(private, &storages, batch, guard, &touched)?
+                inner.commit_private(private, &storages, batch, guard, &touched, &grown)?
             }
         };
         let traffic = match committed {
             Committed::At { traffic, .. } => traffic,
             Committed::Conflict { touch } => return Err(conflict_of_rows(&base, &touched[touch])),
         };
-        inner.note_all_growth(&grown.lock());
+        inner.note_all_growth(&grown);
         for (table, rows) in changed {
             inner.note_changed_rows(table, rows);
         }
@@ -518,7 +519,7 @@ impl Open {
         let base = &self.read.read().base;
         match self.overlay.is_empty() {
             true => base.at_present(),
-            false => base.with_kv(self.overlay.over(base.raw.clone())),
+            false => base.with_changes(self.overlay.over(base.raw.clone()), &self.grown.lock()),
         }
     }
 
@@ -632,7 +633,12 @@ impl Open {
         self.touched.lock().extend(touched);
         let mut sums = self.grown.lock();
         for (table, rows) in grown {
-            *sums.entry(*table).or_default() += rows;
+            *sums.entry(*table).or_default() += *rows;
+        }
+        for table in tables_of(batch.tables().iter().map(String::as_str)) {
+            if !grown.contains_key(&table) {
+                sums.insert(table, Grown::about(0));
+            }
         }
         Ok(())
     }

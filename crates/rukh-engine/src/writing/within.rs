@@ -2,13 +2,13 @@
 
 use crate::EngineError;
 use crate::forms::sequence_state::Next;
-use crate::forms::statistics::Growth;
 use crate::reading::definitions::Definitions;
 use crate::reading::snapshot::Snapshot;
 use crate::state::row_locks::{LockKey, LockMode, Patience, StatementLocks};
 use crate::state::scope::{Changed, Scope};
 use crate::state::shared::Engine;
 use crate::state::touches::whole;
+use crate::storage::row_counts::Growth;
 use crate::writing::private::{Private, WithOwn, changed_definitions};
 use crate::writing::transaction::Open;
 use parking_lot::Mutex;
@@ -75,7 +75,7 @@ impl Scope for Open {
 
     fn snapshot_as(&self, definitions: &Arc<Definitions>) -> Snapshot {
         let base = self.base().with_definitions(definitions.clone());
-        base.with_kv(self.overlay.over(self.stored(&base)))
+        base.with_changes(self.overlay.over(self.stored(&base)), &self.grown.lock())
     }
 
     fn begin_change(&self) -> Result<Arc<Definitions>, EngineError> {

@@ -16,17 +16,17 @@ use crate::forms::codec::TableCodec;
 use crate::forms::entry::KeyedRow;
 use crate::forms::imports::ImportNote;
 use crate::forms::maintain::{Maintainer, RowChange};
-use crate::forms::statistics::Growth;
 use crate::forms::stored;
 use crate::reading::snapshot::Snapshot;
 use crate::state::lock::WriterGuard;
 use crate::state::row_locks::StatementLocks;
 use crate::state::shared::Inner;
 use crate::state::touches::{RowLock, Touches, read_at, table_of, wanted_locks, whole};
+use crate::storage::row_counts::{Grown, Growth};
 use crate::writing::conflict::{self, Obstacle};
 use crate::writing::constraint::Enforced;
 use crate::writing::existing::{
-    check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals,
+    are_there, check_collision, check_existing, is_taken, read_base, read_rows, settle_arrivals,
 };
 use crate::writing::history::keep_former;
 use crate::writing::pending::{
@@ -246,11 +246,16 @@ impl Write {
         let blind = kept.iter().all(|at| codec.is_key_column(*at))
             && codec.hashed_positions().next().is_none()
             && !maintainer.needs_old_row();
+        let reads = match blind {
+            false => Reads::Rows,
+            true if self.inner.keeps_rows(table)? => Reads::Keys,
+            true => Reads::Nothing,
+        };
         let mut upserted = 0;
         for chunk in chunks(rows) {
             let pending = self::pending(&self.inner, &self.snapshot, &mut self.tables, table.id)?;
             let written = self.written.as_mut();
-            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, blind, written)?;
+            let added = upsert_chunk(&self.snapshot, pending, chunk, &kept, reads, written)?;
             upserted += added.rows;
             self.bytes += added.bytes;
             check_size(self.bytes, self.bytes_max)?;
@@ -339,7 +344,7 @@ impl Write {
                 written.push(row.clone());
             }
             // A row put blindly has entries that depend on its key only: those of any image.
-            if let Stored::Unread = entry.stored {
+            if let Stored::Unread | Stored::There = entry.stored {
                 entry.stored = Stored::Present(row);
             }
             entry.image = Image::Gone;
@@ -385,7 +390,7 @@ impl Write {
                 _ => self.snapshot.now(),
             };
             let changes = pending.changes(now);
-            grown.insert(*id, changes.iter().map(growth).sum());
+            grown.insert(*id, changes.iter().map(growth).sum::<Grown>());
             changed.push((*id, changes.len() as u64));
             let mut entries = Vec::with_capacity(maintainer.indexes.len());
             for index in &maintainer.indexes {
@@ -405,7 +410,7 @@ impl Write {
                     now,
                     &mut batch,
                 )?;
-                grown.insert(id.history(), images);
+                grown.insert(id.history(), Grown::about(images));
             }
             check_size(batch.bytes() as u64, self.bytes_max)?;
             if watched {
@@ -445,7 +450,8 @@ impl Write {
                 if let Some(imported) = &self.imported {
                     stored::put_import(&mut batch, imported);
                 }
-                let traffic = match self.inner.commit(batch, durability, self.guard, &touched)? {
+                let commit = self.inner.commit(batch, durability, self.guard, &touched, &grown);
+                let traffic = match commit? {
                     Committed::At { traffic, .. } => traffic,
                     Committed::Conflict { touch } => {
                         return Err(conflict_of_rows(&self.snapshot, &touched[touch]));
@@ -482,8 +488,12 @@ fn touch(
 }
 
 /// How many rows a change adds.
-fn growth(change: &RowChange<'_>) -> i64 {
-    i64::from(change.new.is_some()) - i64::from(change.old.is_some())
+fn growth(change: &RowChange<'_>) -> Grown {
+    let was_there = change.old.is_some() || change.is_there;
+    Grown {
+        rows: i64::from(change.new.is_some()) - i64::from(was_there),
+        is_exact: !change.blind || change.is_there,
+    }
 }
 
 /// Returns the pending changes of a table, new if the statement did not touch it yet.
@@ -556,22 +566,39 @@ fn insert_chunk(
     Ok(added)
 }
 
+/// What is read of the rows that an upsert replaces.
+#[derive(Clone, Copy)]
+enum Reads {
+    /// Nothing depends on them.
+    Nothing,
+    /// Whether they are there, for the number of rows.
+    Keys,
+    /// All of them.
+    Rows,
+}
+
 /// Adds or replaces rows, which keep the columns at the positions `kept`; see [`Write::upsert`].
 fn upsert_chunk(
     snapshot: &Snapshot,
     pending: &mut PendingTable,
     rows: Vec<Row>,
     kept: &[usize],
-    blind: bool,
+    reads: Reads,
     mut written: Option<&mut Vec<Row>>,
 ) -> Result<Added, EngineError> {
     let maintainer = pending.maintainer.clone();
     let codec = maintainer.codec.clone();
     rows.iter().try_for_each(|row| codec.check_key(row))?;
     let keys = row_keys(&codec, &rows)?;
-    let stored = match blind {
-        true => keys.iter().map(|_| Stored::Unread).collect(),
-        false => read_rows(snapshot, pending, &keys)?,
+    let stored = match reads {
+        Reads::Nothing => keys.iter().map(|_| Stored::Unread).collect(),
+        Reads::Keys => {
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let there = are_there(snapshot, &codec, &keys)?.into_iter();
+            let stored = there.map(|is_there| if is_there { Stored::There } else { Stored::Absent });
+            stored.collect()
+        }
+        Reads::Rows => read_rows(snapshot, pending, &keys)?,
     };
     let mut added = Added {
         rows: rows.len() as u64,

@@ -24,6 +24,7 @@ pub const STEPS: &[Step] = &[
             .create_table(super::table_draft("t", COLUMNS, "k", None))
             .map(drop)
     },
+    |engine| count_rows(engine, "t"),
     |engine| index(engine, "t", "by_a", "a", false),
     |engine| {
         insert(
@@ -86,6 +87,7 @@ pub const STEPS: &[Step] = &[
             .create_table(super::table_draft("c", COLUMNS, "COLUMNAR k", None))
             .map(drop)
     },
+    |engine| count_rows(engine, "c"),
     |engine| index(engine, "c", "c_rows", "s", false),
     |engine| index(engine, "c", "c_blocks", "COLUMNAR a DESC", false),
     |engine| load(engine, "c", FIRST),
@@ -390,6 +392,18 @@ fn index(engine: &Engine, table: &str, name: &str, key: &str, unique: bool) -> R
     let table = super::table(engine, table);
     let draft = super::index_draft(&table, name, key, "", None, unique);
     engine.create_index(table.id, draft, &NoProgress).map(drop)
+}
+
+/// Has the number of rows of a table be kept.
+fn count_rows(engine: &Engine, table: &str) -> Result<(), EngineError> {
+    let table = super::table(engine, table);
+    let snapshot = engine.snapshot();
+    let Some(count) = engine.begin_row_count(&snapshot, &table)? else {
+        return Ok(());
+    };
+    let rows = super::read(&snapshot, ScanRequest::all(table, Vec::new()));
+    count.finish(rows.len() as u64);
+    Ok(())
 }
 
 fn insert(engine: &Engine, table: &str, rows: &[&str]) -> Result<(), EngineError> {

@@ -76,6 +76,8 @@ pub enum Op {
     CreateIndex(Pick),
     DropIndex(Pick),
     Repack,
+    /// Has the number of rows be kept.
+    CountRows,
     Hold,
     Begin,
     Commit,
@@ -132,6 +134,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => pick().prop_map(Op::DropIndex),
         3 => Just(Op::Repack),
         1 => Just(Op::Hold),
+        2 => Just(Op::CountRows),
         3 => Just(Op::Begin),
         2 => Just(Op::Commit),
         1 => Just(Op::Rollback),
@@ -431,6 +434,7 @@ impl World {
                 self.held.clear();
                 self.engine = super::open(self.store.clone());
             }
+            Op::CountRows => count_rows(&self.engine, &self.table()),
             Op::Hold => self.held.push((self.engine.snapshot(), self.model.clone())),
             Op::CreateIndex(pick) => {
                 let pick = pick.index(INDEXES.len());
@@ -484,6 +488,16 @@ pub fn check(engine: &Engine, snapshot: &Snapshot, model: &Model) {
     assert_eq!(report.rows, model.rows.len() as u64);
 }
 
+/// Counts the rows of a table, whose number is kept from then on.
+pub fn count_rows(engine: &Engine, table: &Arc<Table>) {
+    let snapshot = engine.snapshot();
+    if let Some(count) = engine.begin_row_count(&snapshot, table).unwrap() {
+        let rows = super::read(&snapshot, ScanRequest::all(table.clone(), Vec::new())).len();
+        count.finish(rows as u64);
+    }
+    assert!(engine.snapshot().kept_rows(table).unwrap().is_some());
+}
+
 /// Compares table and indexes with the model.
 fn check_rows(snapshot: &Snapshot, table: &Arc<Table>, model: &Model) {
     let mut rows = super::read(snapshot, ScanRequest::all(table.clone(), Vec::new()));
@@ -491,6 +505,8 @@ fn check_rows(snapshot: &Snapshot, table: &Arc<Table>, model: &Model) {
     if table.salt.is_some() {
         rows.sort_by(|a, b| layout.compare(&Model::key(table, a), &Model::key(table, b)));
     }
+    let kept = snapshot.kept_rows(table).unwrap();
+    assert!(kept.is_none_or(|kept| kept == rows.len() as u64), "{kept:?}");
     let stored = model.rows.values();
     let mut expected = Model::sorted(stored.clone(), table, &layout, &table.primary_key);
     assert_eq!(rows, expected);

@@ -4,7 +4,7 @@
 //! if no other session has committed a change of a row it touched, or taken a UNIQUE value that it takes,
 //! since it began: the first committer wins. Rows put back as they were count as touched.
 
-use super::model::{Model, Op, Statement, check, op};
+use super::model::{Model, Op, Statement, check, count_rows, op};
 use proptest::prelude::*;
 use rukh_catalog::Table;
 use rukh_engine::{Engine, EngineError, Row, Savepoint, Transaction};
@@ -111,6 +111,7 @@ impl World {
                     (open.model, open.touched) = (model.clone(), touched.clone());
                 }
             }
+            Op::CountRows => count_rows(&self.engine, &self.table),
             op => self.statement(session, op),
         }
     }

@@ -22,7 +22,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use rukh_catalog::KeyElement;
+use rukh_catalog::{KeyElement, Table};
 use rukh_keys::{ScanCounters, SortOrder};
 
 use crate::inputs::query::{OrderKey, Query, Source};
@@ -64,6 +64,24 @@ pub fn explain_lookup_text(
 ) -> String {
     let ranges = format!("{} for each {}", path.ranges.len(), keys.join(", "));
     text_of(query, path, &[ranges], actuals)
+}
+
+/// Writes that the number of rows of a table is read, which is kept with every commit.
+///
+/// ```text
+/// row count of table logs
+///   kept       with every commit
+/// ```
+pub fn row_count_text(table: &Table, actuals: Option<&Actuals>) -> String {
+    let mut text = format!(
+        "row count of table {}\n  {:<10} with every commit\n",
+        table.name, "kept"
+    );
+    if let Some(actuals) = actuals {
+        let _ = writeln!(text, "  {:<10} {}", "actual", actual_text(actuals));
+        let _ = writeln!(text, "  {:<10} {}", "time", time_text(actuals));
+    }
+    text
 }
 
 /// Writes what a scan came to read when it ran, as lines that follow those of [`explain_text`].
@@ -134,12 +152,13 @@ fn text_of(query: &Query<'_>, path: &AccessPath, ranges: &[String], actuals: Opt
         if path.columnar.is_some() {
             line("blocks", &blocks_text(&actuals.counters));
         }
-        line(
-            "time",
-            &format!("{:.3} ms", actuals.elapsed.as_secs_f64() * 1000.0),
-        );
+        line("time", &time_text(actuals));
     }
     text
+}
+
+fn time_text(actuals: &Actuals) -> String {
+    format!("{:.3} ms", actuals.elapsed.as_secs_f64() * 1000.0)
 }
 
 /// What rows have to be among: the scan that gives their keys, and below it what it reads.

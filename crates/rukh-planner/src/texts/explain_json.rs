@@ -26,9 +26,12 @@
 //! | `estimate`     | `{"keys", "seeks", "lookups", "rows", "cost_us"}`                            |
 //! | `actual`       | null, or the members of [`Actuals`], `elapsed` as `elapsed_us` |
 //!
+//! Where the number of rows of a table is read, which is kept: `kind` (`row count`), `table` and `actual`.
+//!
 //! An open end of a range is empty. Ranges are cut off behind the first 1,000;
 //! `byte_ranges` is their number.
 
+use rukh_catalog::Table;
 use rukh_keys::{Edge, SortOrder, Span};
 use serde_json::{Value, json};
 
@@ -80,6 +83,11 @@ pub fn explain_json(query: &Query<'_>, path: &AccessPath, actuals: Option<&Actua
         "estimate": estimate(path),
         "actual": actuals.map(actual),
     })
+}
+
+/// Returns what EXPLAIN (FORMAT JSON) shows where the number of rows of a table is read: `kind`, `table` and `actual`.
+pub fn row_count_json(table: &Table, actuals: Option<&Actuals>) -> Value {
+    json!({ "kind": "row count", "table": table.name, "actual": actuals.map(actual) })
 }
 
 /// The name of the index that a source is.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
+use rukh_catalog::Table;
 use rukh_planner::{
     AccessPath, Actuals, Constant, Query, Union, UnionArm, actual_text, alternatives, alternatives_text,
-    explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, with_alternatives_json,
+    explain_json, explain_lookup_text, explain_text, missing_index, narrowed_text, row_count_json,
+    row_count_text, with_alternatives_json,
 };
 use rukh_syntax::HIDDEN;
 use rukh_syntax::{ExplainFormat, quoted};
@@ -110,6 +112,9 @@ pub(crate) fn direct_node(
     };
     let node = |(at, one): (usize, &Chosen)| {
         let actuals = actuals(at);
+        if one.is_kept {
+            return row_count_node(plan.table(), actuals.as_ref());
+        }
         if let Some(union) = &one.union {
             return union_node(plan, union, actuals.as_ref(), context, options);
         }
@@ -130,6 +135,16 @@ pub(crate) fn direct_node(
             children: totals.iter().enumerate().map(node).collect(),
         },
     })
+}
+
+/// The number of rows of a table, which is kept.
+fn row_count_node(table: &Table, actuals: Option<&Actuals>) -> Node {
+    Node {
+        name: "row count".to_string(),
+        detail: String::new(),
+        scan: Some((row_count_text(table, actuals), row_count_json(table, actuals))),
+        children: Vec::new(),
+    }
 }
 
 /// The paths for arms of an OR, with what they did together and each.

@@ -3,12 +3,13 @@
 //! Nothing but the number changes: no index, CHECK constraint or generated column depends on it
 //! (`Table::adds_blindly`), so there is nothing to maintain and nothing to check.
 
-use super::{PENDING_BYTES, Write, check_size, row_key};
+use super::{PENDING_BYTES, Target, Write, check_size, row_key};
 use crate::forms::codec::{ColumnPlace, FamilyCodec, TableCodec};
 use crate::forms::counter::{self, CounterMerge};
-use crate::forms::statistics::Growth;
 use crate::state::touches::Touches;
-use crate::writing::pending::row_bytes;
+use crate::storage::row_counts::{Grown, Growth};
+use crate::writing::existing::are_there;
+use crate::writing::pending::{CHUNK_ROWS, row_bytes};
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, Table, TableId};
 use rukh_keys::{Datum, DatumRef, ValueError};
@@ -184,9 +185,7 @@ impl Write {
     ) -> Result<(), EngineError> {
         for (table, merges) in &self.merges {
             let codec = self.snapshot.definitions.codec(*table)?;
-            // It is unknown which of them are new; so it is with rows that are put blindly.
-            let changes = merges.values().filter(|merge| merge.changes).count();
-            *grown.entry(*table).or_default() += changes as i64;
+            *grown.entry(*table).or_default() += self.growth(codec, merges)?;
             for (key, merge) in merges {
                 for (family, operand) in codec.families.iter().zip(&merge.operands) {
                     if let Some(operand) = operand {
@@ -200,6 +199,30 @@ impl Write {
             }
         }
         Ok(())
+    }
+}
+
+impl Write {
+    /// How many rows merges add to a table.
+    fn growth(&self, codec: &TableCodec, merges: &PendingMerges) -> Result<Grown, EngineError> {
+        let is_kept = self.inner.keeps_rows(&codec.table)?;
+        let pending = self.tables.get(&codec.table.id);
+        if !is_kept || pending.is_some_and(|pending| !pending.rows.is_empty()) {
+            let changes = merges.values().filter(|merge| merge.changes).count();
+            return Ok(Grown::about(changes as i64));
+        }
+        let keys: Vec<&[u8]> = merges.keys().map(Vec::as_slice).collect();
+        let mut there = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(CHUNK_ROWS) {
+            there.extend(are_there(&self.snapshot, codec, keys)?);
+        }
+        let new = || merges.values().zip(&there).filter(|(_, is_there)| !**is_there);
+        // Of transactions that add to one new row, which do not conflict, each would count it.
+        let is_alone = matches!(self.target, Target::Store { .. });
+        Ok(Grown {
+            rows: new().count() as i64,
+            is_exact: is_alone || new().all(|(merge, _)| merge.changes),
+        })
     }
 }
 

@@ -121,6 +121,11 @@ impl DirectPlan {
         }
     }
 
+    /// Whether it gives the number of rows of the table, and nothing else.
+    fn counts_table(&self) -> bool {
+        self.shape.totals == [Total::Count] && self.conditions.predicates.is_empty()
+    }
+
     fn chosen(
         &self,
         context: &StatementContext,
@@ -140,6 +145,7 @@ impl DirectPlan {
                 plan,
                 bound,
                 total,
+                is_kept: false,
             });
         }
         let left = || path.residual.iter().chain(&path.residual_index);
@@ -155,11 +161,16 @@ impl DirectPlan {
             && left().all(|position| bound[*position].is_decidable(self.table().as_ref()))
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (stops && exact))
             && (!counts || (exact && path.within.is_none()));
-        holds.then_some(Chosen {
+        // The number of rows is read, or found once.
+        let is_kept = self.counts_table() && matches!(context.snapshot.kept_rows(self.table()), Ok(Some(_)));
+        let is_known =
+            is_kept || self.counts_table() && context.engine.can_count_rows(&context.snapshot, self.table());
+        (holds || is_known).then_some(Chosen {
             plan,
             bound,
             union: None,
             total,
+            is_kept,
         })
     }
 
@@ -251,7 +262,10 @@ impl DirectPlan {
         let part = |(chosen, total): (Chosen, &Total)| {
             let path = chosen.plan.path;
             let Total::Extreme { column, rows } = total else {
-                return TotalRead::Count(Box::new(path));
+                return match self.counts_table() {
+                    true => TotalRead::Rows(Box::new(path)),
+                    false => TotalRead::Count(Box::new(path)),
+                };
             };
             let output = std::slice::from_ref(column);
             TotalRead::Extreme {
@@ -352,6 +366,8 @@ pub(crate) struct Chosen {
     pub(crate) union: Option<Union>,
     /// Which total it is for, if the plan has totals.
     pub(crate) total: Option<usize>,
+    /// Whether the total is the number of rows of the table, and kept.
+    pub(crate) is_kept: bool,
 }
 
 /// What a path is read by.

@@ -1,11 +1,14 @@
 //! `count(*)`, `min` and `max` over all rows of a query, each by its own access path.
 //!
-//! A count passes keys without their values; an extreme reads the row at one end of a key, of each
+//! The number of all rows of a table is kept with every commit; another count passes keys without their values; an extreme reads the row at one end of a key, of each
 //! bucket or group there is, and takes the best.
 
 use std::cmp::Ordering;
+use std::sync::atomic::{self, AtomicUsize};
+use std::thread;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rukh_catalog::Table;
 use rukh_engine::ScanCounters;
 use rukh_keys::Datum;
@@ -19,6 +22,12 @@ use rukh_error::SqlError;
 /// Rows fetched at a time.
 const CHUNK_ROWS: usize = 1024;
 
+/// Keys, by estimate, from which on a count is done in parts, on all cores.
+const PART_KEYS: f64 = 100_000.0;
+
+/// Parts of such a count: a cancelled one ends with a part.
+const PARTS: usize = 64;
+
 /// The totals of a query, ready to be read.
 pub(crate) struct Totals {
     pub(crate) parts: Vec<TotalRead>,
@@ -26,6 +35,8 @@ pub(crate) struct Totals {
 
 /// One total, ready to be read.
 pub(crate) enum TotalRead {
+    /// The number of rows of the table, by this path where it is not kept.
+    Rows(Box<AccessPath>),
     /// The number of keys of a path.
     Count(Box<AccessPath>),
     /// The least or greatest value of the first column read.
@@ -38,6 +49,7 @@ impl Totals {
         let value = |(at, part)| {
             let started = Instant::now();
             let (value, counters) = match part {
+                TotalRead::Rows(path) => all_rows(&path, table, context),
                 TotalRead::Count(path) => count(&path, table, context),
                 TotalRead::Extreme { reading, row } => extreme(*reading, &row, table, context),
             }?;
@@ -89,14 +101,64 @@ fn extreme(
     Ok((best, cursor.counters()))
 }
 
+/// The number of all rows of a table: the one that is kept, or one that is kept from now on.
+fn all_rows(
+    path: &AccessPath,
+    table: &Table,
+    context: &StatementContext,
+) -> Result<(Datum, ScanCounters), SqlError> {
+    if let Some(rows) = context.snapshot.kept_rows(table)? {
+        let counters = ScanCounters {
+            seeks: 1,
+            keys_examined: 1,
+            rows: 1,
+            ..ScanCounters::default()
+        };
+        return Ok((as_datum(rows), counters));
+    }
+    let row_count = context.engine.begin_row_count(&context.snapshot, table)?;
+    let (rows, counters) = count(path, table, context)?;
+    if let Some(row_count) = row_count {
+        row_count.finish(counters.rows);
+    }
+    Ok((rows, counters))
+}
+
+/// Counts the keys of a path, of long ones in parts.
 fn count(
     path: &AccessPath,
     table: &Table,
     context: &StatementContext,
 ) -> Result<(Datum, ScanCounters), SqlError> {
-    let source = engine_source(path.source);
-    let ranges = path.ranges.clone();
-    let counted = context.snapshot.count(table, source, ranges, path.masked.clone());
-    let (rows, counters) = counted?;
-    Ok((Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX)), counters))
+    let (snapshot, source) = (&context.snapshot, engine_source(path.source));
+    let parts = match path.estimate.keys < PART_KEYS {
+        true => vec![path.ranges.clone()],
+        false => snapshot.split(table, source, path.ranges.clone(), PARTS)?,
+    };
+    let (next, counted) = (AtomicUsize::new(0), Mutex::new(ScanCounters::default()));
+    let count_parts = || {
+        while let Some(ranges) = parts.get(next.fetch_add(1, atomic::Ordering::Relaxed)) {
+            context.cancel.check()?;
+            let (_, counters) = snapshot.count(table, source, ranges.clone(), path.masked.clone())?;
+            *counted.lock() += counters;
+        }
+        Ok::<(), SqlError>(())
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..context.parallelism.min(parts.len()))
+            .map(|_| scope.spawn(count_parts))
+            .collect();
+        let own = count_parts();
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(counted) => counted,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.fold(own, Result::and)
+    })?;
+    let counters = counted.into_inner();
+    Ok((as_datum(counters.rows), counters))
+}
+
+fn as_datum(rows: u64) -> Datum {
+    Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX))
 }
