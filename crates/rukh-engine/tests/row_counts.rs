@@ -25,7 +25,7 @@ fn rocks(directory: &Path) -> Arc<dyn KvStore> {
         merge: Some(Arc::new(CounterMerge)),
         ..RocksOptions::default()
     };
-    Arc::new(RocksStore::open(&directory.join("db"), &options).unwrap())
+    Arc::new(RocksStore::open(directory.join("db"), &options).unwrap())
 }
 
 fn row(k: i64, a: i64) -> Row {
