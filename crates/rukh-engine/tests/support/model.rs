@@ -495,7 +495,8 @@ pub fn count_rows(engine: &Engine, table: &Arc<Table>) {
         let rows = super::read(&snapshot, ScanRequest::all(table.clone(), Vec::new())).len();
         count.finish(rows as u64);
     }
-    assert!(engine.snapshot().kept_rows(table).unwrap().is_some());
+    let kept = engine.snapshot().kept_rows(table).unwrap();
+    assert!(kept.is_some() || !engine.can_count_rows(&snapshot, table));
 }
 
 /// Compares table and indexes with the model.
