@@ -10,6 +10,7 @@
 //! | [`signatures`] | the table of signatures, and which of them a call means                        |
 //! | `patterns`     | regular expressions                                                             |
 //! | [`aggregates`] | aggregates, likewise in [`aggregates::aggregates`]                              |
+//! | [`errors`]     | errors on their way through DataFusion                                          |
 //! | [`result_types`] | functions of DataFusion whose results have PostgreSQL's types                  |
 //!
 //! Invariant: none of this knows a session, a catalog or a statement.
@@ -17,6 +18,7 @@
 pub mod aggregates;
 pub mod batch;
 pub mod casts;
+pub mod errors;
 pub mod forms;
 pub mod functions;
 mod numbers;

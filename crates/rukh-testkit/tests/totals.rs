@@ -176,3 +176,70 @@ fn totals_of_heads_are_those_of_all_rows() {
     }
     assert!(by_heads > 0);
 }
+
+#[test]
+fn counts_of_all_rows_within_queries_read_the_number_kept() {
+    let mut client = Client::in_memory();
+    for table in ["rows", "columns"] {
+        let using = if table == "columns" { "USING columnar" } else { "" };
+        client
+            .run(&format!(
+                "CREATE TABLE {table} (id INTEGER PRIMARY KEY, of INTEGER) {using}"
+            ))
+            .unwrap();
+        client
+            .run(&format!(
+                "INSERT INTO {table} SELECT n, n % 5 FROM generate_series(1, 100) AS s(n)"
+            ))
+            .unwrap();
+        let queries = [
+            (
+                2,
+                format!("SELECT count(*) FROM {table} UNION ALL SELECT count(1) FROM {table}"),
+            ),
+            (1, format!("SELECT (SELECT count(*) FROM {table}) + 1")),
+            (
+                1,
+                format!(
+                    "SELECT n FROM (SELECT count(*) AS n, count(*) AS m FROM {table}) AS a WHERE n < 1000"
+                ),
+            ),
+            (0, format!("SELECT count(*) + 0 FROM {table} WHERE id > 50")),
+            (0, format!("SELECT count(of) + 0 FROM {table}")),
+            (
+                0,
+                format!("SELECT count(*) + 0 FROM {table} GROUP BY of ORDER BY of"),
+            ),
+            (0, format!("SELECT count(DISTINCT 1) + 0 FROM {table}")),
+            (
+                0,
+                format!("SELECT count(*) FILTER (WHERE of = 1) + 0 FROM {table}"),
+            ),
+            (
+                0,
+                format!("SELECT count(*) + 0 FROM (SELECT id FROM {table} LIMIT 7) AS a"),
+            ),
+        ];
+        let rows_of = |client: &mut Client, sql: &str| client.query(sql).unwrap().rows;
+        let counted: Vec<_> = queries.iter().map(|(_, sql)| rows_of(&mut client, sql)).collect();
+        client.query(&format!("SELECT count(*) FROM {table}")).unwrap();
+        for ((times, sql), counted) in queries.iter().zip(counted) {
+            let plan = format!("{:?}", rows_of(&mut client, &format!("EXPLAIN {sql}")));
+            assert_eq!(
+                plan.matches("row count of table").count(),
+                *times,
+                "{sql}\n{plan}"
+            );
+            assert_eq!(rows_of(&mut client, sql), counted, "{sql}");
+        }
+        client.run("BEGIN").unwrap();
+        client
+            .run(&format!("DELETE FROM {table} WHERE id <= 10"))
+            .unwrap();
+        let added = rows_of(&mut client, &format!("SELECT count(*) + 0 FROM {table}"));
+        assert_eq!(format!("{added:?}").matches("90").count(), 1, "{added:?}");
+        client.run("ROLLBACK").unwrap();
+        let all = rows_of(&mut client, &format!("SELECT count(*) + 0 FROM {table}"));
+        assert_eq!(format!("{all:?}").matches("100").count(), 1, "{all:?}");
+    }
+}

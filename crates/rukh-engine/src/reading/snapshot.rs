@@ -6,7 +6,7 @@ use crate::forms::entry::IndexCodec;
 use crate::reading::definitions::Definitions;
 use crate::reading::lifetime::Live;
 use crate::storage::clock::{Clock, Moment};
-use crate::storage::row_counts::{Growth, stored_rows};
+use crate::storage::row_counts::{Growth, may_keep_rows, stored_rows};
 use crate::storage::watch::States;
 use crate::{EngineError, Row};
 use parking_lot::Mutex;
@@ -150,7 +150,7 @@ impl Snapshot {
     /// Returns how many rows a table has, where that number is kept: see `row_counts`.
     pub fn kept_rows(&self, table: &Table) -> Result<Option<u64>, EngineError> {
         self.codec(table.id)?;
-        if table.options.timed || table.id.history_of().is_some() || self.store.local().is_none() {
+        if !may_keep_rows(table, self.store.as_ref()) {
             return Ok(None);
         }
         let rows = stored_rows(self.raw.as_ref(), table.id)?;

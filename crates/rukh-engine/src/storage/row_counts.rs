@@ -17,7 +17,7 @@
 //! Not kept: tables whose rows expire, former images, and databases that several processes write.
 
 use parking_lot::Mutex;
-use rukh_catalog::{StoredCatalog, TableId, rows_key};
+use rukh_catalog::{StoredCatalog, Table, TableId, rows_key};
 use rukh_keys::KeyRange;
 use rukh_kv::{KvError, KvSnapshot, KvStore, ScanSpec, WriteBatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -73,6 +73,11 @@ pub(crate) enum Rows {
 
 /// What becomes of the numbers with a commit.
 pub(crate) type Staged = Vec<(TableId, Rows)>;
+
+/// Whether the number of rows of a table may be kept in a store: they do not expire, and no other process writes.
+pub(crate) fn may_keep_rows(table: &Table, store: &dyn KvStore) -> bool {
+    !table.options.timed && table.id.history_of().is_none() && store.local().is_some()
+}
 
 /// Returns the stored number of rows of a table.
 pub(crate) fn stored_rows(kv: &dyn KvSnapshot, id: TableId) -> Result<Option<u64>, KvError> {

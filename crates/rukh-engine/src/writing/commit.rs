@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::state::lock::WriterGuard;
 use crate::state::shared::Inner;
 use crate::state::touches::whole;
-use crate::storage::row_counts::{Growth, Rows};
+use crate::storage::row_counts::{Growth, Rows, may_keep_rows};
 use rukh_catalog::{Table, TableId};
 use rukh_kv::{Commit, Committed, Durability, KvError, Touch, TouchKind, Turn, WriteBatch};
 
@@ -65,12 +65,7 @@ impl Inner {
     /// Whether the number of rows of a table is kept, so that a writer should know by how many it grows.
     pub(crate) fn keeps_rows(&self, table: &Table) -> Result<bool, EngineError> {
         let is_asked = || Ok::<bool, EngineError>(!matches!(self.watched.rows(table.id)?, Rows::Unknown));
-        Ok(self.may_keep_rows(table) && is_asked()?)
-    }
-
-    /// Whether the number of rows of a table may be kept: they do not expire, and no other process writes.
-    pub(crate) fn may_keep_rows(&self, table: &Table) -> bool {
-        !table.options.timed && table.id.history_of().is_none() && self.store.local().is_some()
+        Ok(may_keep_rows(table, self.store.as_ref()) && is_asked()?)
     }
 
     /// Keeps the number of rows of a table that has changed by other means than a commit, if it was kept before and the table has

@@ -4,6 +4,7 @@ use crate::EngineError;
 use crate::reading::snapshot::Snapshot;
 use crate::state::lock::WriterGuard;
 use crate::state::shared::{Engine, Inner};
+use crate::storage::row_counts::may_keep_rows;
 use rukh_catalog::{Table, TableId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,9 @@ pub struct RowCount {
 impl Engine {
     /// Whether [`Engine::begin_row_count`] may begin a count of what a snapshot has of this table.
     pub fn can_count_rows(&self, snapshot: &Snapshot, table: &Table) -> bool {
-        !self.is_read_only() && self.inner.may_keep_rows(table) && snapshot.states.writes.is_some()
+        !self.is_read_only()
+            && may_keep_rows(table, self.inner.store.as_ref())
+            && snapshot.states.writes.is_some()
     }
 
     /// Begins to count the rows that a snapshot has of a table; `None` where their number is kept, or cannot be kept: of a snapshot with

@@ -33,6 +33,7 @@ use rukh_error::SqlError;
 use rukh_keys::{DataType, NUMERIC_HALF};
 
 use crate::aggregates::recomputed::sliding;
+use crate::errors::external;
 use crate::forms::intervals::INTERVAL;
 use crate::forms::numerics::{NAN, power_of_ten};
 use crate::functions::common::undefined::undefined_function;
@@ -153,10 +154,6 @@ impl Measure {
         };
         Ok(value)
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// Returns a value of a type; `None` is NaN if `is_nan`, and NULL if not.

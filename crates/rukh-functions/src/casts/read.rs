@@ -31,6 +31,7 @@ use rukh_keys::{DataType, Datum, array_elements};
 
 use crate::batch::array_of;
 use crate::casts::texts::is_text;
+use crate::errors::external;
 use crate::forms::intervals::{INTERVAL, arrow_of};
 use crate::scalars::assigned_datums;
 use crate::types::{TYPE_KEY, arrow_type, data_type_of_arrow, declared_text};
@@ -187,10 +188,6 @@ pub fn read_interval(text: &str) -> DataFusionResult<ScalarValue> {
         return Ok(ScalarValue::IntervalMonthDayNano(None));
     };
     Ok(ScalarValue::IntervalMonthDayNano(Some(arrow_of(interval)?)))
-}
-
-fn external(error: impl Into<SqlError>) -> DataFusionError {
-    DataFusionError::External(Box::new(error.into()))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

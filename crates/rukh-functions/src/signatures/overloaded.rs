@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType as ArrowType, Field, FieldRef,
 };
 use datafusion::common::{ScalarValue, internal_err};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
@@ -20,6 +20,7 @@ use rukh_error::SqlError;
 use rukh_keys::{DataType, Datum, NumericParts, ValueError};
 
 use crate::casts::table::Kind;
+use crate::errors::external;
 use crate::signatures::resolve::{self, Meant, Unresolved};
 use crate::signatures::table::{self, Overload};
 use crate::types::{TYPE_KEY, arrow_type};
@@ -324,10 +325,6 @@ pub fn unresolved(
             )
         }
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 fn typed_field(name: &str, kind: Kind, ty: &ArrowType, is_nullable: bool) -> FieldRef {

@@ -20,8 +20,8 @@ use crate::bind::types::integer_series;
 use crate::bind::types::typed_casts::CastTypes;
 use crate::exec::operators::{
     Abandoned, ArmsInOrder, BlockTotals, FewGroups, FixedLimits, LateColumns, LimitsAgain, LookupJoins,
-    MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RuntimeFilters, TopN, WholeSorts,
-    ends_with,
+    MergeJoins, OnePerGroup, OrderCheck, OrderUse, RepeatedSides, RowCounts, RuntimeFilters, TopN,
+    WholeSorts, ends_with,
 };
 use rukh_error::SqlError;
 
@@ -57,7 +57,7 @@ pub(crate) fn session_state(env: Arc<RuntimeEnv>, catalog: Arc<dyn CatalogProvid
 /// Returns DataFusion's rules for physical plans, with ours where they belong.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> =
-        vec![Arc::new(TopN), Arc::new(OnePerGroup)];
+        vec![Arc::new(RowCounts), Arc::new(TopN), Arc::new(OnePerGroup)];
     let mut is_required = false;
     for rule in PhysicalOptimizer::new().rules {
         match rule.name() {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::exec::access::{Conditions, Wanted};
 use crate::exec::context::StatementContext;
 use crate::exec::direct_plans::direct::{Chosen, DirectPlan};
-use crate::exec::operators::{LookupJoinExec, ScanExec};
+use crate::exec::operators::{LookupJoinExec, RowCountExec, ScanExec};
 
 /// The options of EXPLAIN.
 #[derive(Clone, Copy)]
@@ -112,7 +112,7 @@ pub(crate) fn direct_node(
     };
     let node = |(at, one): (usize, &Chosen)| {
         let actuals = actuals(at);
-        if one.is_kept {
+        if one.kept.is_some() {
             return row_count_node(plan.table(), actuals.as_ref());
         }
         if let Some(union) = &one.union {
@@ -230,6 +230,9 @@ pub(crate) fn physical_node(
         tell_first(&mut node, exec);
         tell_run_time(&mut node, exec, context, options);
         return node;
+    }
+    if let Some(count) = plan.downcast_ref::<RowCountExec>() {
+        return row_count_node(count.table(), None);
     }
     let mut inner = None;
     if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, BinaryBuilder};
 use datafusion::arrow::datatypes::DataType as ArrowType;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -12,6 +12,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 use rukh_keys::{Datum, hash_datum};
 
+use crate::errors::external;
 use crate::scalars::datums_from_array;
 use crate::types::data_type_of_arrow;
 
@@ -66,8 +67,4 @@ fn hashes(values: &ArrayRef, bytes: u8) -> Result<ArrayRef, SqlError> {
         }
     }
     Ok(Arc::new(hashes.finish()))
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

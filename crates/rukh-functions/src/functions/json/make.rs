@@ -27,6 +27,7 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use rukh_keys::{DataType, Datum, Json, quote_json};
 
+use crate::errors::external;
 use crate::scalars::datums_from_array;
 use crate::types::{data_type_of, data_type_of_arrow};
 use rukh_error::SqlError;
@@ -153,7 +154,7 @@ impl ScalarUDFImpl for ToJson {
             _ => {
                 let form = |text: Option<String>| text.map(|text| Json::parse(&text)?.to_jsonb()).transpose();
                 let forms = made.into_iter().map(form).collect::<Result<Vec<_>, _>>();
-                let forms = forms.map_err(|error| external(error.into()))?;
+                let forms = forms.map_err(external)?;
                 Arc::new(forms.into_iter().collect::<LargeBinaryArray>())
             }
         };
@@ -218,10 +219,6 @@ impl ToJson {
             }
         }))
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// Returns which values are NULL; all are where there is no type.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::internal_err;
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -23,6 +23,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_error::SqlError;
 use rukh_keys::{DAY_MICROS, DataType, Datum};
 
+use crate::errors::external;
 use crate::functions::common::undefined::undefined_function;
 use crate::types::arrow_type;
 
@@ -122,10 +123,6 @@ impl ScalarUDFImpl for Clock {
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         internal_err!("the optimiser puts a constant in the place of {}", self.name)
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// More digits than there are count as all, as in PostgreSQL.

@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 
+use crate::errors::external;
 use crate::forms::intervals::INTERVAL;
 use rukh_error::SqlError;
 
@@ -138,8 +139,4 @@ pub fn scaled(
         days: part(days)?,
         nanoseconds: micros.round_ties_even() as i64 * 1_000,
     })
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

@@ -19,13 +19,14 @@ use rukh_syntax::{Walk, WalkMut};
 
 /// Returns the number of a parameter that is all of an expression, or all of a cast to an array.
 pub(crate) fn number_of(expr: &Expr) -> Option<usize> {
+    parameter_within(expr, |ty| matches!(ty, DataType::Array(_)))
+}
+
+/// Returns the number of a parameter that is all of an expression, or all of a cast to such a type.
+pub(crate) fn parameter_within(expr: &Expr, is_such: fn(&DataType) -> bool) -> Option<usize> {
     match expr {
-        Expr::Nested(inner) => number_of(inner),
-        Expr::Cast {
-            expr,
-            data_type: DataType::Array(_),
-            ..
-        } => number_of(expr),
+        Expr::Nested(inner) => parameter_within(inner, is_such),
+        Expr::Cast { expr, data_type, .. } if is_such(data_type) => parameter_within(expr, is_such),
         Expr::Value(value) => match &value.value {
             Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
             _ => None,

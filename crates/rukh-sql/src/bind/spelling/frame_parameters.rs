@@ -19,23 +19,13 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Walk, WalkMut};
 
-/// Returns the number of a parameter that is all of a distance, or all of a cast.
-fn number_of(distance: &Expr) -> Option<usize> {
-    match distance {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => number_of(inner),
-        Expr::Value(value) => match &value.value {
-            Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
+use crate::bind::spelling::array_parameters::parameter_within;
 
 /// Returns the parameter of a bound and its number.
 fn parameter_of(bound: &WindowFrameBound) -> Option<usize> {
     match bound {
         WindowFrameBound::Preceding(Some(distance)) | WindowFrameBound::Following(Some(distance)) => {
-            number_of(distance)
+            parameter_within(distance, |_| true)
         }
         _ => None,
     }

@@ -22,6 +22,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::{Expr, ExprSchemable, lit};
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
+use rukh_functions::errors::external;
 use rukh_functions::signatures::overloaded::{argument_type, chosen_of, column_type, kind, unresolved};
 use rukh_functions::signatures::resolve;
 use rukh_functions::signatures::table::{self, Overload, Parameter};
@@ -44,6 +45,9 @@ pub(crate) fn bound(
     args: &[Expr],
     schema: &DFSchema,
 ) -> DataFusionResult<Option<Vec<Expr>>> {
+    if name == "count" {
+        return counts_one(args, schema).map(|()| None);
+    }
     let Some(overloads) = overloads(name, is_window) else {
         return Ok(None);
     };
@@ -97,6 +101,18 @@ pub(crate) fn bound(
     Ok(Some(in_order(typed.collect::<DataFusionResult<_>>()?)))
 }
 
+/// Checks the arguments of `count`, which takes one of any type.
+fn counts_one(args: &[Expr], schema: &DFSchema) -> DataFusionResult<()> {
+    if args.len() == 1 {
+        return Ok(());
+    }
+    let fields = args.iter().map(|arg| Ok(arg.to_field(schema)?.1));
+    let fields = fields.collect::<DataFusionResult<Vec<_>>>()?;
+    let literals: Vec<Option<&ScalarValue>> = args.iter().map(literal).collect();
+    let none = resolve::Unresolved::None;
+    Err(external(unresolved("count", none, &fields, &literals)))
+}
+
 /// Whether a signature takes values of a type as they are.
 fn is_taken(of: Option<Kind>, taken: Kind) -> bool {
     of == Some(taken) || of.is_some_and(Kind::is_text) && taken.is_text()
@@ -120,7 +136,8 @@ fn takes_values_first(name: &str) -> bool {
 /// Reads literals without a type in that of the signatures, where those leave one.
 ///
 /// # Errors
-/// 42725 where several signatures take literals, 42804 where nothing gives a polymorphic type its meaning.
+/// 42725 where several signatures take literals, 42804 where nothing gives a polymorphic type its meaning, 42809 if `count` has no
+/// argument.
 pub(crate) fn read_literals(node: &mut impl WalkMut) -> Result<(), SqlError> {
     match node.walk_mut(&mut Literals) {
         ControlFlow::Continue(()) => Ok(()),
@@ -151,6 +168,10 @@ fn read_call(call: &mut Function) -> Result<(), SqlError> {
     let FunctionArguments::List(list) = &mut call.args else {
         return Ok(());
     };
+    if name == "count" && list.args.is_empty() {
+        let message = "count(*) must be used to call a parameterless aggregate function";
+        return Err(SqlError::statement("42809", message));
+    }
     let Some(overloads) = overloads(&name, call.over.is_some()) else {
         return Ok(());
     };

@@ -3,11 +3,12 @@
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
 use rukh_functions::casts::table::Kind;
+use rukh_functions::errors::external;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::texts::to_uuid::uuids;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
@@ -203,8 +204,4 @@ pub(crate) fn may_be_uuid(field: &Field) -> bool {
 
 fn is_comparison(operator: &str) -> bool {
     matches!(operator, "=" | "<>" | "<" | "<=" | ">" | ">=")
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

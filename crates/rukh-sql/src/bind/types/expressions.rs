@@ -39,6 +39,7 @@ use crate::bind::types::typed_casts::CastTypes;
 use rukh_error::SqlError;
 use rukh_functions::batch::batch_of_rows;
 use rukh_functions::casts::texts::CAST_CHAR;
+use rukh_functions::errors::external;
 use rukh_functions::functions::common::exact::inexact;
 use rukh_functions::functions::times::extract::{DATE_PART, STORED_DATE_PART, WHOLE};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
@@ -486,10 +487,6 @@ impl Compiled {
         let values = self.compiled.evaluate(&batch)?.into_array(rows.len())?;
         assigned_datums(&values, &self.ty, "")
     }
-}
-
-fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 /// An index on `extract(hour FROM ts)`, or on `date_part`, is one on the INTEGER that both are cast from: shorter keys, and conditions on

@@ -145,7 +145,7 @@ impl DirectPlan {
                 plan,
                 bound,
                 total,
-                is_kept: false,
+                kept: None,
             });
         }
         let left = || path.residual.iter().chain(&path.residual_index);
@@ -162,15 +162,17 @@ impl DirectPlan {
             && (path.estimate.keys <= DIRECT_KEYS_MAX || (stops && exact))
             && (!counts || (exact && path.within.is_none()));
         // The number of rows is read, or found once.
-        let is_kept = self.counts_table() && matches!(context.snapshot.kept_rows(self.table()), Ok(Some(_)));
-        let is_known =
-            is_kept || self.counts_table() && context.engine.can_count_rows(&context.snapshot, self.table());
+        let counts_table = self.counts_table();
+        let kept = counts_table.then(|| context.snapshot.kept_rows(self.table()).ok());
+        let kept = kept.flatten().flatten();
+        let can_count = || context.engine.can_count_rows(&context.snapshot, self.table());
+        let is_known = kept.is_some() || counts_table && can_count();
         (holds || is_known).then_some(Chosen {
             plan,
             bound,
             union: None,
             total,
-            is_kept,
+            kept,
         })
     }
 
@@ -262,9 +264,10 @@ impl DirectPlan {
         let part = |(chosen, total): (Chosen, &Total)| {
             let path = chosen.plan.path;
             let Total::Extreme { column, rows } = total else {
-                return match self.counts_table() {
-                    true => TotalRead::Rows(Box::new(path)),
-                    false => TotalRead::Count(Box::new(path)),
+                return match chosen.kept {
+                    Some(rows) => TotalRead::Kept(rows),
+                    None if self.counts_table() => TotalRead::Rows(Box::new(path)),
+                    None => TotalRead::Count(Box::new(path)),
                 };
             };
             let output = std::slice::from_ref(column);
@@ -366,8 +369,8 @@ pub(crate) struct Chosen {
     pub(crate) union: Option<Union>,
     /// Which total it is for, if the plan has totals.
     pub(crate) total: Option<usize>,
-    /// Whether the total is the number of rows of the table, and kept.
-    pub(crate) is_kept: bool,
+    /// The number of rows of the table, if the total is that and it is kept.
+    pub(crate) kept: Option<u64>,
 }
 
 /// What a path is read by.

@@ -35,7 +35,9 @@ pub(crate) struct Totals {
 
 /// One total, ready to be read.
 pub(crate) enum TotalRead {
-    /// The number of rows of the table, by this path where it is not kept.
+    /// The number of rows of the table, which is kept.
+    Kept(u64),
+    /// The number of rows of the table, by this path; kept from then on.
     Rows(Box<AccessPath>),
     /// The number of keys of a path.
     Count(Box<AccessPath>),
@@ -49,6 +51,7 @@ impl Totals {
         let value = |(at, part)| {
             let started = Instant::now();
             let (value, counters) = match part {
+                TotalRead::Kept(rows) => Ok((as_datum(rows), of_kept_number())),
                 TotalRead::Rows(path) => all_rows(&path, table, context),
                 TotalRead::Count(path) => count(&path, table, context),
                 TotalRead::Extreme { reading, row } => extreme(*reading, &row, table, context),
@@ -101,21 +104,21 @@ fn extreme(
     Ok((best, cursor.counters()))
 }
 
-/// The number of all rows of a table: the one that is kept, or one that is kept from now on.
+/// What reading a kept number of rows takes.
+fn of_kept_number() -> ScanCounters {
+    ScanCounters {
+        seeks: 1,
+        keys_examined: 1,
+        ..ScanCounters::default()
+    }
+}
+
+/// Counts all rows of a table, so that their number is kept from now on.
 fn all_rows(
     path: &AccessPath,
     table: &Table,
     context: &StatementContext,
 ) -> Result<(Datum, ScanCounters), SqlError> {
-    if let Some(rows) = context.snapshot.kept_rows(table)? {
-        let counters = ScanCounters {
-            seeks: 1,
-            keys_examined: 1,
-            rows: 1,
-            ..ScanCounters::default()
-        };
-        return Ok((as_datum(rows), counters));
-    }
     let row_count = context.engine.begin_row_count(&context.snapshot, table)?;
     let (rows, counters) = count(path, table, context)?;
     if let Some(row_count) = row_count {

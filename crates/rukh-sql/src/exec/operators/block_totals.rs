@@ -33,7 +33,8 @@ use super::ScanExec;
 use super::delegated::{stands_for, with_children};
 use super::one_per_group::Input;
 use super::rule::physical_rule;
-use super::scan::{TotalsScan, external};
+use super::scan::TotalsScan;
+use rukh_functions::errors::external;
 
 /// Replaces aggregates over all rows of columnar scans. Runs when all else is in its place.
 #[derive(Debug)]
@@ -118,7 +119,7 @@ fn measures(aggregate: &AggregateExec) -> Option<(&ScanExec, Vec<Measure>)> {
 }
 
 /// Whether an expression is a value that is not NULL.
-fn is_constant(argument: &Arc<dyn PhysicalExpr>) -> bool {
+pub(super) fn is_constant(argument: &Arc<dyn PhysicalExpr>) -> bool {
     let literal = argument.downcast_ref::<Literal>();
     literal.is_some_and(|literal| !literal.value().is_null())
 }

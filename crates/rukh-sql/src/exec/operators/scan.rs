@@ -45,6 +45,7 @@ use among::Among;
 use partition::{Reader, RowReader, ScanState};
 use rukh_error::SqlError;
 use rukh_functions::batch::BatchBuilder;
+use rukh_functions::errors::external;
 use run_time::RunTime;
 pub(crate) use totals::TotalsScan;
 pub(crate) use vectors::Given;
@@ -553,8 +554,4 @@ impl Begun {
             }
         }
     }
-}
-
-pub(super) fn external(error: SqlError) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

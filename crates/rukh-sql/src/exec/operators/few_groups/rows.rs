@@ -13,9 +13,9 @@ use datafusion::arrow::datatypes::{Decimal128Type, SchemaRef};
 use datafusion::error::Result as DataFusionResult;
 use rukh_engine::{Coded, ColumnBatch, ColumnVector, Values};
 
-use crate::exec::operators::scan::external;
 use crate::exec::vectors::{array, null_buffer};
 use rukh_error::SqlError;
+use rukh_functions::errors::external;
 
 /// The rows of a batch.
 pub(super) enum Rows {

@@ -36,8 +36,8 @@ use crate::exec::operators::delegated::recomputed_children;
 
 use super::LookupSide;
 use super::repeated::{RepeatedExec, hidden_of};
-use crate::exec::operators::scan::external;
 use rukh_error::SqlError;
+use rukh_functions::errors::external;
 
 /// Rows of the outer side that are taken first, and at most.
 const OUTER_ROWS_FIRST: usize = 128;

@@ -20,9 +20,9 @@ use rukh_planner::{AccessPath, CompareOp, Constant, Operand, Predicate, ScanKind
 
 use crate::exec::access::{Conditions, Wanted};
 use crate::exec::operators::ScanExec;
-use crate::exec::operators::scan::external;
 use crate::exec::operators::scan_column::{CastColumn, ScanColumn};
 use rukh_error::SqlError;
+use rukh_functions::errors::external;
 use rukh_functions::scalars::datums_from_array;
 use rukh_functions::types::{arrow_type, data_type_of_arrow};
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
-use rukh_catalog::ColumnId;
+use rukh_catalog::{ColumnId, Table};
 use rukh_engine::TotalWanted;
 
 use super::ScanExec;
 use super::partition::{Reader, ScanState};
+use crate::exec::session_settings::settings::PathSetting;
 use crate::exec::vectors::record_batch;
 use rukh_error::SqlError;
 
@@ -39,6 +40,22 @@ impl ScanExec {
             && self.groups.is_none()
             && self.run_time.is_empty()
             && self.context.methods.block_totals
+    }
+
+    /// Returns the number of rows of the table, if the scan gives out all of them and the number is kept. Where direct plans are
+    /// not to be taken, rows are counted.
+    pub(crate) fn kept_rows(&self) -> Option<(Arc<Table>, u64)> {
+        let is_whole = self.conditions.predicates.is_empty()
+            && self.conjuncts.is_empty()
+            && self.fetch.is_none()
+            && self.limit.is_none()
+            && self.groups.is_none()
+            && self.first.is_empty()
+            && self.run_time.is_empty()
+            && self.context.client.settings.path == PathSetting::Auto;
+        let table = &self.conditions.table;
+        let rows = is_whole.then(|| self.context.snapshot.kept_rows(table).ok().flatten());
+        Some((table.clone(), rows.flatten()?))
     }
 
     /// Returns the position at which the scan gives out a column.
