@@ -26,6 +26,7 @@ use rukh_syntax::{
 
 use crate::exec::held::{Block, NamedSavepoint, Prepared, TransactionStatus};
 use crate::exec::rows::Aborted;
+use crate::exec::session_settings::client_settings::has_no_effect;
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::settings::{Settings, WhenLocked};
 use crate::exec::session_settings::transaction_time::TransactionTime;
@@ -572,6 +573,9 @@ impl Session {
         if name == "role" && !matches!(value, "none" | "default") {
             self.check_role(value)?;
         }
+        if name == "session_authorization" && value != "default" {
+            self.check_authorization(value)?;
+        }
         if name == "transaction_read_only" || name == "transaction_isolation" {
             return self.set_mode(name, value);
         }
@@ -584,6 +588,9 @@ impl Session {
             return Err(SqlError::statement("25001", message));
         }
         self.settings.set(name, value)?;
+        if has_no_effect(name) && value != "default" {
+            self.notice(Notice::new(format!("parameter \"{name}\" has no effect")));
+        }
         match &mut self.block {
             Some(block) if !local => block.kept.set(name, value)?,
             Some(_) => {}
@@ -612,11 +619,17 @@ impl Session {
         self.defaults = (*self.settings).clone();
     }
 
-    /// Gives all settings their defaults.
-    pub(crate) fn reset_settings(&mut self) {
+    /// Gives all settings their defaults. The session counts as the role as which it did, and has its rights, unless this `is_whole`.
+    pub(crate) fn reset_settings(&mut self, is_whole: bool) {
         let (read_only, isolation) = (self.settings.transaction_read_only, self.settings.isolation);
         let conflict = self.settings.conflict;
-        let fresh = self.defaults.clone();
+        let mut fresh = self.defaults.clone();
+        if !is_whole {
+            fresh.role.clone_from(&self.settings.role);
+            fresh
+                .session_authorization
+                .clone_from(&self.settings.session_authorization);
+        }
         self.settings = fresh.clone().into();
         self.take_default_modes();
         if let Some(block) = &mut self.block {

@@ -361,7 +361,7 @@ impl Session {
             Statement::Reset { name } => {
                 match name {
                     Some(name) => self.set_setting(name, "default", false)?,
-                    None => self.reset_settings(),
+                    None => self.reset_settings(false),
                 }
                 Ok(("RESET".to_string(), None))
             }

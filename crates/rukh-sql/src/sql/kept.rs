@@ -89,7 +89,7 @@ impl Session {
                 "CLOSE CURSOR"
             }
             KeptStatement::Discard(Discarded::All) => {
-                self.reset_settings();
+                self.reset_settings(true);
                 self.kept = Kept::default();
                 self.sequences.forget();
                 self.advisory.forget();

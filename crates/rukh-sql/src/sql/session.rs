@@ -377,6 +377,8 @@ impl Session {
     /// Sets the role of the session and the number of its connection.
     pub fn set_client(&mut self, user: &str, pid: i32) {
         self.client = Identity::new(user, pid);
+        self.settings.session_authorization = user.into();
+        self.defaults.session_authorization = user.into();
     }
 
     /// Starts a statement: forgets the notices and cancel requests of the last one.
@@ -472,7 +474,7 @@ impl Session {
 
     /// Returns the user whose schema may be in the search path.
     fn path_user(&self) -> &str {
-        self.settings.role.as_deref().unwrap_or(self.client.user())
+        self.settings.acting_role()
     }
 
     /// Returns the log entry of the running statement, should it turn out to be slow; no log has a text that may

@@ -555,7 +555,7 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.peeks(&["transaction"]) {
         return transaction::set_transaction(reader).map(Statement::Transaction);
     }
-    let session = reader.accept(&["session"]);
+    let session = !reader.peeks(&["session", "authorization"]) && reader.accept(&["session"]);
     if session && reader.peeks(&["characteristics"]) {
         return transaction::set_characteristics(reader).map(Statement::Transaction);
     }
@@ -566,19 +566,19 @@ fn set(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
     if reader.accept(&["constraints"]) {
         return transaction::set_constraints(reader).map(Statement::Transaction);
     }
-    if session && reader.peeks(&["authorization"]) {
-        return Err(reader.unsupported("SET SESSION AUTHORIZATION is not supported"));
-    }
-    if reader.accept(&["role"]) {
-        let value = match reader.peek_at(0) {
-            Token::SingleQuotedString(_) => reader.string()?,
-            _ => reader.name()?.text,
+    let of_role = match () {
+        () if reader.accept(&["role"]) => Some("role"),
+        () if !session && reader.accept(&["session", "authorization"]) => Some("session_authorization"),
+        () => None,
+    };
+    if let Some(name) = of_role {
+        let value = match () {
+            () if matches!(reader.peek_at(0), Token::SingleQuotedString(_)) => Some(reader.string()?),
+            () if name != "role" && reader.accept(&["default"]) => None,
+            () => Some(reader.name()?.text),
         };
-        return Ok(Statement::Set {
-            name: "role".to_string(),
-            value: Some(value),
-            local,
-        });
+        let name = name.to_string();
+        return Ok(Statement::Set { name, value, local });
     }
     let name = if reader.accept(&["time", "zone"]) {
         "timezone".to_string()
@@ -617,6 +617,9 @@ fn reset(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {
 fn setting_name(reader: &mut Reader<'_>) -> Result<String, StatementError> {
     if reader.accept(&["time", "zone"]) {
         return Ok("timezone".to_string());
+    }
+    if reader.accept(&["session", "authorization"]) {
+        return Ok("session_authorization".to_string());
     }
     if reader.accept(&["transaction", "isolation", "level"]) {
         return Ok("transaction_isolation".to_string());

@@ -9,7 +9,7 @@ use crate::exec::session_settings::settings::SharedSettings;
 use rukh_error::SqlError;
 
 /// The name of the user where none was given.
-const USER: &str = "rukh";
+pub(crate) const USER: &str = "rukh";
 
 /// A setting that a statement asks for: name, value, and whether for the transaction only.
 type SettingChange = (String, String, bool);
@@ -30,7 +30,7 @@ pub(crate) struct Identity {
 pub(crate) struct Client {
     /// The role whose rights the statement has.
     pub(crate) user: Arc<str>,
-    /// The role that the session was begun as.
+    /// The role that the session counts as.
     pub(crate) session_user: Arc<str>,
     /// The number of the connection.
     pub(crate) pid: i32,
@@ -66,8 +66,8 @@ impl Identity {
     /// Returns the user of a statement that begins with these settings.
     pub(crate) fn with(&self, settings: &SharedSettings) -> Client {
         Client {
-            user: settings.role.clone().unwrap_or_else(|| self.user.clone()),
-            session_user: self.user.clone(),
+            user: settings.acting_role().clone(),
+            session_user: settings.session_authorization.clone(),
             pid: self.pid,
             settings: settings.clone(),
             changes: self.changes.clone(),

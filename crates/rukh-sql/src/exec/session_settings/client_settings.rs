@@ -1,4 +1,4 @@
-//! Settings that PostgreSQL's clients make, as far as they say what Rukh does anyway.
+//! Settings that PostgreSQL's clients make, as far as they say what Rukh does anyway, and those that have no effect.
 //!
 //! | setting                       | values                                                       |
 //! |-------------------------------|--------------------------------------------------------------|
@@ -13,8 +13,11 @@ use std::collections::BTreeMap;
 
 use rukh_error::SqlError;
 
+use super::settings::{bytes, bytes_text};
+use super::without_effect;
+
 /// What a setting takes.
-enum Takes {
+pub(super) enum Takes {
     /// Any text.
     Text,
     /// One of these, in any case; the first is the default.
@@ -25,19 +28,28 @@ enum Takes {
     Time,
     /// An integer of a range.
     Integer(i64, i64),
+    /// A number of a range.
+    Number(f64, f64),
+    /// Memory: kilobytes, or a number with a unit.
+    Memory,
     /// Nothing: it can only be shown.
     Fixed,
 }
 
 /// A setting: its name, default, what it takes, and what it is for.
-struct Known {
+pub(super) struct Known {
     name: &'static str,
     default: &'static str,
     takes: Takes,
     about: &'static str,
 }
 
-const fn known(name: &'static str, default: &'static str, takes: Takes, about: &'static str) -> Known {
+pub(super) const fn known(
+    name: &'static str,
+    default: &'static str,
+    takes: Takes,
+    about: &'static str,
+) -> Known {
     Known {
         name,
         default,
@@ -122,6 +134,30 @@ const KNOWN: &[Known] = &[
         "off",
         Takes::OneOf(&["off", "false", "no", "0"]),
         "there is no just-in-time compiler",
+    ),
+    known(
+        "lc_messages",
+        "C",
+        Takes::OneOf(&["C", "POSIX"]),
+        "the language of messages",
+    ),
+    known(
+        "lc_monetary",
+        "C",
+        Takes::OneOf(&["C", "POSIX"]),
+        "how amounts of money are shown",
+    ),
+    known(
+        "lc_numeric",
+        "C",
+        Takes::OneOf(&["C", "POSIX"]),
+        "how numbers are shown by to_char",
+    ),
+    known(
+        "lc_time",
+        "C",
+        Takes::OneOf(&["C", "POSIX"]),
+        "the language of names of days and months",
     ),
     known(
         "lock_timeout",
@@ -219,7 +255,7 @@ pub(crate) struct ClientSettings(BTreeMap<String, String>);
 impl ClientSettings {
     /// Sets a setting; `None` if there is none of the name. `default` resets it.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), SqlError>> {
-        let Some(setting) = KNOWN.iter().find(|known| known.name == name) else {
+        let Some(setting) = all().find(|known| known.name == name) else {
             return self.set_own(name, value);
         };
         Some(setting.read(value).map(|value| match value {
@@ -247,18 +283,25 @@ impl ClientSettings {
     /// Returns the value of a setting; `None` if there is none of the name.
     pub(crate) fn value(&self, name: &str) -> Option<String> {
         let default = || {
-            KNOWN
-                .iter()
-                .find(|known| known.name == name)
-                .map(|known| known.default.to_string())
+            let known = all().find(|known| known.name == name);
+            known.map(|known| known.default.to_string())
         };
         self.0.get(name).cloned().or_else(default)
     }
 
     /// Returns names and purposes.
     pub(crate) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-        KNOWN.iter().map(|known| (known.name, known.about))
+        all().map(|known| (known.name, known.about))
     }
+}
+
+fn all() -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter().chain(without_effect::KNOWN)
+}
+
+/// Whether a setting changes nothing but what it is shown as.
+pub(crate) fn has_no_effect(name: &str) -> bool {
+    without_effect::KNOWN.iter().any(|known| known.name == name)
 }
 
 impl Known {
@@ -280,15 +323,17 @@ impl Known {
             },
             Takes::Integer(min, max) => match value.parse::<i64>() {
                 Ok(number) if (*min..=*max).contains(&number) => Ok(Some(number.to_string())),
-                Ok(number) => {
-                    let message = format!(
-                        "{number} is outside the valid range for parameter \"{}\" ({min} .. {max})",
-                        self.name
-                    );
-                    Err(SqlError::statement("22023", message))
-                }
+                Ok(number) => Err(self.out_of_range(number, min, max)),
                 Err(_) => Err(self.invalid(value)),
             },
+            Takes::Number(min, max) => match value.parse::<f64>() {
+                Ok(number) if (*min..=*max).contains(&number) => Ok(Some(number.to_string())),
+                Ok(number) => Err(self.out_of_range(number, min, max)),
+                Err(_) => Err(self.invalid(value)),
+            },
+            Takes::Memory => bytes(value)
+                .map(|bytes| Some(bytes_text(bytes)))
+                .ok_or_else(|| self.invalid(value)),
             Takes::Time => milliseconds(value)
                 .map(|time| Some(time.to_string()))
                 .ok_or_else(|| self.invalid(value)),
@@ -324,6 +369,13 @@ impl Known {
                 | "standard_conforming_strings"
                 | "search_path"
         )
+    }
+
+    fn out_of_range<T: std::fmt::Display>(&self, number: T, min: &T, max: &T) -> SqlError {
+        let name = self.name;
+        let message =
+            format!("{number} is outside the valid range for parameter \"{name}\" ({min} .. {max})");
+        SqlError::statement("22023", message)
     }
 
     fn invalid(&self, value: &str) -> SqlError {
@@ -364,7 +416,9 @@ mod tests {
 
     fn after(name: &str, value: &str) -> Result<String, &'static str> {
         let mut settings = ClientSettings::default();
-        let set = settings.set(name, value).expect("the setting is known");
+        let set = settings
+            .set(name, value)
+            .unwrap_or(Err(SqlError::statement("42704", "")));
         set.map_err(|error| error.sqlstate)?;
         Ok(settings.value(name).expect("the setting is known"))
     }
@@ -394,6 +448,14 @@ mod tests {
             ("xmloption", "document", Ok("document")),
             ("server_version", "9", Err("55P02")),
             ("my.own", "thing", Ok("thing")),
+            ("enable_seqscan", "off", Ok("off")),
+            ("work_mem", "64", Ok("64kB")),
+            ("work_mem", "1GB", Ok("1GB")),
+            ("work_mem", "much", Err("22023")),
+            ("jit_above_cost", "0", Ok("0")),
+            ("random_page_cost", "1.1", Ok("1.1")),
+            ("cursor_tuple_fraction", "2", Err("22023")),
+            ("session_replication_role", "replica", Err("42704")),
         ];
         for (name, value, expected) in cases {
             assert_eq!(

@@ -10,3 +10,4 @@ pub(crate) mod query_memory;
 pub(crate) mod search_path;
 pub(crate) mod settings;
 pub(crate) mod transaction_time;
+mod without_effect;

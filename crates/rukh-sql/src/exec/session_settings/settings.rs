@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rukh_syntax::{Isolation, serializable};
 
+use crate::exec::session_settings::client::USER;
 use crate::exec::session_settings::client_settings::{ClientSettings, switch};
 use crate::exec::session_settings::durations::{duration_text, parse_duration};
 use crate::exec::session_settings::search_path::SearchPath;
@@ -86,6 +87,8 @@ pub(crate) struct Settings {
     pub(crate) columnar_tables: bool,
     /// Memory that the session's queries may take, bytes; 0 is as much as there is.
     pub(crate) query_memory_bytes: u64,
+    /// The role that the session counts as.
+    pub(crate) session_authorization: Arc<str>,
     /// The role whose rights statements have, if SET ROLE has named another than that of the session.
     pub(crate) role: Option<Arc<str>>,
     /// Where names without a schema are looked up.
@@ -146,6 +149,7 @@ impl Settings {
             conflict: WhenLocked::default(),
             columnar_tables: false,
             query_memory_bytes: 0,
+            session_authorization: USER.into(),
             role: None,
             search_path: SearchPath::default(),
             temporary_schema: "".into(),
@@ -155,7 +159,7 @@ impl Settings {
 }
 
 /// Names of all settings, with what they are for.
-const KNOWN: [(&str, &str); 21] = [
+const KNOWN: [(&str, &str); 23] = [
     ("auto_analyze", "whether COPY of many rows is followed by ANALYZE"),
     (
         "conflict",
@@ -172,6 +176,10 @@ const KNOWN: [(&str, &str); 21] = [
     (
         "default_transaction_read_only",
         "whether new transactions may only read",
+    ),
+    (
+        "enable_blocktotals",
+        "whether counts, least and greatest values of columnar scans are read from the heads of blocks",
     ),
     (
         "enable_fewgroups",
@@ -222,6 +230,10 @@ const KNOWN: [(&str, &str); 21] = [
         "the role whose rights statements have; none is that of the session",
     ),
     ("search_path", "where names without a schema are looked up"),
+    (
+        "session_authorization",
+        "the role that the session counts as; that by which it was begun, unless a superuser sets another",
+    ),
     ("synchronous_commit", "whether a commit waits until it is on disk"),
     (
         "transaction_isolation",
@@ -260,6 +272,14 @@ impl Settings {
                     "none" | "default" => None,
                     name => Some(name.into()),
                 }
+            }
+            "session_authorization" => {
+                self.role = None;
+                self.session_authorization = match value {
+                    "default" => USER,
+                    name => name,
+                }
+                .into();
             }
             "synchronous_commit" => {
                 // There is no other machine that a commit could wait for.
@@ -323,6 +343,7 @@ impl Settings {
             }
             .to_string()),
             "role" => Ok(self.role.as_deref().unwrap_or("none").to_string()),
+            "session_authorization" => Ok(self.session_authorization.to_string()),
             "synchronous_commit" => Ok(on_or_off(self.synchronous_commit)),
             "default_transaction_read_only" => Ok(on_or_off(self.default_transaction_read_only)),
             "transaction_read_only" => Ok(on_or_off(self.transaction_read_only)),
@@ -350,6 +371,11 @@ impl Settings {
             .to_string()),
             _ => self.client.value(name).ok_or_else(|| unknown(name)),
         }
+    }
+
+    /// Returns the role whose rights statements have.
+    pub(crate) fn acting_role(&self) -> &Arc<str> {
+        self.role.as_ref().unwrap_or(&self.session_authorization)
     }
 
     /// Returns the isolation level that transactions have which ask for one: without waiting it is the stronger.
@@ -390,7 +416,7 @@ fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
 }
 
 /// Reads a number of bytes as PostgreSQL does: `64MB`, `1 GB`, and `512` in kilobytes.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..end].parse().ok()?;
@@ -406,7 +432,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Returns a number of bytes as PostgreSQL shows it, in the greatest unit that divides it.
-fn bytes_text(bytes: u64) -> String {
+pub(super) fn bytes_text(bytes: u64) -> String {
     let units = [(30, "GB"), (20, "MB"), (10, "kB")];
     let unit = units
         .iter()

@@ -151,9 +151,9 @@ const FUNCTIONS: &[Definition] = &[
     }),
     volatile("set_config", 3..=3, Kind::Text, |source, given| {
         let (name, value) = (given[0].to_text().to_ascii_lowercase(), given[1].to_text());
-        if name == "role" {
-            let error = SqlError::unsupported("set_config does not set the role");
-            return Err(error.with_hint("Use SET ROLE or SET LOCAL ROLE."));
+        if name == "role" || name == "session_authorization" {
+            let error = SqlError::unsupported(format!("set_config does not set the {name}"));
+            return Err(error.with_hint("Use SET ROLE or SET SESSION AUTHORIZATION, or these with LOCAL."));
         }
         source
             .context

@@ -1,8 +1,10 @@
 //! The role that a session is, and what it may therefore run.
 
 use super::Checker;
+use super::check::denied;
 use crate::exec::held::{PLANS_MAX, Prepared};
 use crate::sql::session::Session;
+use rukh_catalog::Catalog;
 use rukh_error::SqlError;
 
 impl Session {
@@ -14,18 +16,44 @@ impl Session {
     /// Returns the role whose rights the session has; `None` for an administrator's of the library.
     pub fn user(&self) -> Option<String> {
         let set = self.settings.role.as_deref().map(str::to_string);
-        set.or_else(|| self.who.read().clone())
+        set.or_else(|| self.session_user())
+    }
+
+    /// Returns the role that the session counts as; `None` for an administrator's of the library.
+    fn session_user(&self) -> Option<String> {
+        let counted = &self.settings.session_authorization;
+        match **counted == *self.client.user() {
+            true => self.who.read().clone(),
+            false => Some(counted.to_string()),
+        }
+    }
+
+    /// Fails if the session may not count as a role: 22023 if there is none of the name, 42501 if another than a superuser has begun the
+    /// session, and as another role.
+    pub(crate) fn check_authorization(&self, name: &str) -> Result<(), SqlError> {
+        if name == self.client.user() {
+            return Ok(());
+        }
+        let catalog = self.engine().newest_catalog();
+        role_exists(&catalog, name)?;
+        let is_superuser = match self.who.read().as_deref() {
+            None => true,
+            Some(own) => Checker::of(&catalog, own)?.role().superuser,
+        };
+        match is_superuser {
+            true => Ok(()),
+            false => Err(denied(
+                "permission denied to set session authorization".to_string(),
+            )),
+        }
     }
 
     /// Fails if the session may not take the rights of a role: 22023 if there is none of the name, 42501 if the session's own role is
     /// another, and no superuser.
     pub(crate) fn check_role(&self, name: &str) -> Result<(), SqlError> {
         let catalog = self.engine().newest_catalog();
-        if catalog.role_named(name).is_none() {
-            let message = format!("role \"{name}\" does not exist");
-            return Err(SqlError::statement("22023", message));
-        }
-        let own = self.who.read().clone();
+        role_exists(&catalog, name)?;
+        let own = self.session_user();
         let may = match own.as_deref() {
             None => true,
             Some(own) => {
@@ -36,9 +64,7 @@ impl Session {
         };
         match may {
             true => Ok(()),
-            false => Err(super::check::denied(format!(
-                "permission denied to set role \"{name}\""
-            ))),
+            false => Err(denied(format!("permission denied to set role \"{name}\""))),
         }
     }
 
@@ -70,5 +96,15 @@ impl Session {
         };
         let catalog = self.engine().newest_catalog();
         Checker::of(&catalog, user).is_ok_and(|checker| checker.may_read(table))
+    }
+}
+
+fn role_exists(catalog: &Catalog, name: &str) -> Result<(), SqlError> {
+    match catalog.role_named(name) {
+        Some(_) => Ok(()),
+        None => Err(SqlError::statement(
+            "22023",
+            format!("role \"{name}\" does not exist"),
+        )),
     }
 }

@@ -483,12 +483,6 @@ fn utility_errors() {
         ("SHOW COLUMNS", "42601", "syntax error at end of input", 13),
         ("SET x", "42601", "syntax error at end of input", 6),
         (
-            "SET SESSION AUTHORIZATION x",
-            "0A000",
-            "SET SESSION AUTHORIZATION is not supported",
-            13,
-        ),
-        (
             "BEGIN ISOLATION LEVEL SERIALIZABLE",
             "0A000",
             "isolation level SERIALIZABLE is not supported",
