@@ -25,6 +25,7 @@ use rukh_syntax::make::select_joined;
 use rukh_syntax::sqlparser::ast::{self, Ident, Query, SelectItem, SelectItemQualifiedWildcardKind, Visitor};
 use rukh_syntax::{Walk, folded};
 
+use crate::bind::names::functions::has_query;
 use crate::bind::names::joined;
 use crate::bind::names::output_names::column_name;
 use crate::bind::spelling::rewrite::uses_clock;
@@ -141,7 +142,7 @@ impl Computed {
         clause: Clause,
         params: &[ScalarValue],
     ) -> Result<Self, SqlError> {
-        let is_plain = !holds_query(&condition);
+        let is_plain = !has_query(&condition);
         let items = [SelectItem::UnnamedExpr(condition.clone())];
         let mut computed = Computed::new(relations, &items, clause, params)?;
         if let (Way::Query(query), false) = (&mut computed.way, is_plain) {
@@ -202,6 +203,14 @@ impl Computed {
     /// Returns the columns of all relations, in which batches are given.
     pub(crate) fn columns(&self) -> &SchemaRef {
         &self.columns
+    }
+
+    /// Returns the columns that come out, if they can be computed of each row by itself.
+    pub(crate) fn schema(&self) -> Option<&SchemaRef> {
+        match &self.way {
+            Way::Compiled(_, schema) => Some(schema),
+            Way::Query(_) => None,
+        }
     }
 
     /// Evaluates a batch; the result has its rows in their order.
@@ -322,21 +331,9 @@ fn is_plain(options: &ast::WildcardAdditionalOptions) -> bool {
         && options.opt_alias.is_none()
 }
 
-fn holds_query(expr: &ast::Expr) -> bool {
-    struct Finder;
-    impl Visitor for Finder {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            ControlFlow::Break(())
-        }
-    }
-    expr.walk(&mut Finder).is_break()
-}
-
 /// Whether an expression asks for more than the row: a query, a sequence, the time of the transaction.
 fn is_planned(expr: &ast::Expr) -> bool {
-    holds_query(expr) || calls_sequence(expr) || uses_clock(expr)
+    has_query(expr) || calls_sequence(expr) || uses_clock(expr)
 }
 
 /// Refuses aggregates and window functions, but not those of subqueries.

@@ -146,6 +146,15 @@ fn values(name: &str, arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
     arguments.iter().map(value).collect()
 }
 
+/// Whether a function of this name gives rows where PostgreSQL's does.
+pub(crate) fn gives_rows(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    matches!(
+        name.as_str(),
+        "unnest" | "generate_series" | "generate_subscripts" | "regexp_matches" | "regexp_split_to_table"
+    ) || expanded(&name).is_some()
+}
+
 /// Returns the columns of a function that expands a document, and for each the function of its array.
 fn expanded(name: &str) -> Option<Vec<(String, String)>> {
     let column = |column: &str, function: &str| (column.to_string(), list_of(function));

@@ -4,12 +4,15 @@
 //! defaults on the sequences that they take numbers from, and whatever a schema holds on the schema. All that
 //! one statement drops goes at once.
 
+use std::ops::ControlFlow;
+
 use rukh_catalog::{
     Catalog, Column, ForeignKey, Function, FunctionId, Index, IndexId, PUBLIC, Returns, SchemaId, Sequence,
     SequenceId, Table, TableId, Type, TypeId, View, ViewId, has_type,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
-use rukh_syntax::{FunctionName, Name, ObjectName, Statement, quoted};
+use rukh_syntax::sqlparser::ast::{self, Visitor};
+use rukh_syntax::{FunctionName, Name, ObjectName, Statement, Walk, quoted};
 
 use crate::bind::names::functions::called_in;
 use crate::bind::names::type_names::{Change, renamed};
@@ -250,6 +253,18 @@ impl<'a> Removal<'a> {
                 self.add_functions_of(&view.schema, &view.name, &self.view_text(&view));
             }
             self.add_callers()?;
+            for sequence in catalog
+                .sequences()
+                .filter(|sequence| self.sequences.contains(&sequence.id))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                let materialized = catalog.materialized().map(|(_, view)| view);
+                let all = catalog.views().map(AsRef::as_ref).chain(materialized);
+                for view in all.filter(|view| reads_sequence(view, &sequence)) {
+                    self.add_reader(view, self.sequence_text(&sequence));
+                }
+            }
             let materialized = catalog.materialized().map(|(_, view)| view);
             for view in catalog.views().map(AsRef::as_ref).chain(materialized) {
                 let is_gone = |read: &&ViewId| self.views.contains(read);
@@ -546,6 +561,29 @@ pub(super) fn drop_relations(
         }
         Ok(())
     })
+}
+
+/// Whether a view selects from a sequence.
+fn reads_sequence(view: &View, sequence: &Sequence) -> bool {
+    struct Finder<'a>(&'a Sequence);
+
+    impl Visitor for Finder<'_> {
+        type Break = ();
+
+        fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
+            match ObjectName::from_ast(name) {
+                Ok(name) if schema_of(&name) == self.0.schema && name.name == self.0.name => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    match parse(&view.sql) {
+        Ok(Statement::Query(query)) => query.walk(&mut Finder(sequence)).is_break(),
+        _ => false,
+    }
 }
 
 /// Whether a view has columns of a type, or names it.

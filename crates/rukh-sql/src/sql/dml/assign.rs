@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use datafusion::arrow::array::RecordBatch;
-use rukh_catalog::{Column, ColumnId, Table};
+use rukh_catalog::{Column, ColumnId};
 use rukh_functions::scalars::{assigned_datums, check_assigned};
 use rukh_keys::{DataType, Datum};
 use rukh_syntax::make::{derived, select_from};
@@ -14,7 +14,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{ObjectName, folded, subscripts};
 
 use super::elements;
-use super::target::column_of;
+use super::target::Target;
 use super::values::{computed_kind, is_default};
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::moment_words::moment_cast;
@@ -24,7 +24,7 @@ use rukh_syntax::HIDDEN;
 /// Returns the columns of SET with their expressions; DEFAULT becomes the column's default. The statement has the table under the
 /// name `relation`.
 pub(super) fn assignments(
-    table: &Table,
+    target: &Target,
     relation: &str,
     given: &[ast::Assignment],
 ) -> Result<Vec<(ColumnId, Expr)>, SqlError> {
@@ -44,7 +44,7 @@ pub(super) fn assignments(
             },
             None => name,
         };
-        let column = column_of(table, &name)?;
+        let column = target.column(&name, "update")?;
         let before = found.iter().position(|(id, _)| *id == column.id);
         if (field.is_some() || !subscripts.is_empty()) && computed_kind(column).is_none() {
             let stored = || Expr::CompoundIdentifier(vec![quoted(relation), quoted(&column.name)]);

@@ -135,7 +135,9 @@ pub(super) fn reading_of_update<'a>(
     statement: &'a UpdateStatement,
 ) -> Result<Reading<'a>, SqlError> {
     let update = &statement.ast;
-    let (Target { table, view }, name) = changed_table(catalog, &update.table, Change::Update)?;
+    let (target, name) = changed_table(catalog, &update.table, Change::Update)?;
+    let assignments = assignments(&target, &name, &update.assignments)?;
+    let Target { table, view } = target;
     let joined = match &update.from {
         None => Vec::new(),
         Some(UpdateTableFromKind::AfterSet(joined)) => joined.clone(),
@@ -148,7 +150,7 @@ pub(super) fn reading_of_update<'a>(
     Ok(Reading {
         with,
         view,
-        assignments: Some(assignments(&table, &name, &update.assignments)?),
+        assignments: Some(assignments),
         from: std::iter::once(changed).chain(joined).collect(),
         selection: update.selection.as_ref(),
         returning: update.returning.as_ref(),

@@ -5,7 +5,8 @@ use rukh_engine::OnConflict;
 use rukh_syntax::sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, OnInsert};
 
 use super::assign::assignments;
-use super::target::named_columns;
+use super::target::Target;
+use crate::bind::names::view_target::ViewTarget;
 use crate::bind::types::expressions::stored_expression;
 use rukh_error::SqlError;
 use rukh_syntax::{InsertStatement, ObjectName};
@@ -35,10 +36,11 @@ pub(super) struct ConflictUpdate {
 
 /// Reads ON CONFLICT or ON DUPLICATE KEY of a statement.
 pub(super) fn conflict_of(
-    table: &Table,
+    target: &Target,
     name: &str,
     statement: &InsertStatement,
 ) -> Result<Conflict, SqlError> {
+    let table = &*target.table;
     let on = match &statement.ast.on {
         None if statement.upsert => return Ok(Conflict::Replace),
         None => return Ok(Conflict::Leave(OnConflict::Error)),
@@ -47,7 +49,7 @@ pub(super) fn conflict_of(
             return Ok(Conflict::Update(Box::new(ConflictUpdate {
                 arbiter: OnConflict::IgnoreKey,
                 arbiter_columns: columns_of(table, OnConflict::IgnoreKey),
-                assignments: assignments(table, name, given)?,
+                assignments: assignments(target, name, given)?,
                 selection: None,
                 repeats: true,
             })));
@@ -60,7 +62,7 @@ pub(super) fn conflict_of(
         None => OnConflict::Ignore,
         Some(ConflictTarget::Columns(names)) => {
             let names: Vec<ast::ObjectName> = names.iter().map(|name| name.clone().into()).collect();
-            conflict_on(table, &named_columns(table, &names)?, statement.arbiter.as_ref())?
+            conflict_on(table, &target.named_columns(&names)?, statement.arbiter.as_ref())?
         }
         Some(ConflictTarget::OnConstraint(name)) => conflict_on_constraint(table, name)?,
     };
@@ -73,10 +75,22 @@ pub(super) fn conflict_of(
         OnConflictAction::DoUpdate(update) => Ok(Conflict::Update(Box::new(ConflictUpdate {
             arbiter,
             arbiter_columns: columns_of(table, arbiter),
-            assignments: assignments(table, name, &update.assignments)?,
+            assignments: assignments(target, name, &update.assignments)?,
             selection: update.selection.clone(),
             repeats: false,
         }))),
+    }
+}
+
+impl Conflict {
+    /// Replaces columns of a view that its table does not have by what they stand for.
+    pub(super) fn spell_out(&mut self, view: &ViewTarget) {
+        if let Conflict::Update(update) = self {
+            let values = update.assignments.iter_mut().map(|(_, value)| value);
+            for expr in values.chain(&mut update.selection) {
+                *expr = view.spelled_out(expr);
+            }
+        }
     }
 }
 

@@ -52,8 +52,11 @@ pub(super) fn insert_into(
         write,
     )?;
     let returning = returning.map(|returning| returning.under(statement.with.as_ref()));
+    let mut conflict = conflict_of(&target, &name, statement)?;
     let Target { table, view } = target;
-    let conflict = conflict_of(&table, &name, statement)?;
+    if let Some(view) = &view {
+        conflict.spell_out(view);
+    }
     let adder = match returning {
         None if view.is_none() && scope == Scope::Alone => Adder::new(&table, &name, &conflict, params),
         _ => None,

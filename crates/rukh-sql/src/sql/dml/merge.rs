@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{
 use super::assign::{assigned, assignments, is_literal};
 use super::change::{Joined, changed_table, joined_items, relation_names, stored_rows};
 use super::returning::{Returning, Written};
-use super::target::{Scope, Target, changed_relation_of, commit, named_columns};
+use super::target::{Scope, Target, changed_relation_of, commit};
 use super::values::{RowFiller, check_given, check_width, is_default};
 use crate::bind::names::view_target::Change;
 use crate::bind::types::table_schema::table_schema;
@@ -556,7 +556,9 @@ fn when(
         MergeAction::Delete => Act::Delete,
         MergeAction::Update(given) => {
             let (targets, values): (Vec<_>, Vec<_>) =
-                assignments(table, &reading.name, given)?.into_iter().unzip();
+                assignments(&Target::of_table(table), &reading.name, given)?
+                    .into_iter()
+                    .unzip();
             let literals = values.iter().map(is_literal);
             Act::Update {
                 targets: targets.into_iter().zip(literals).collect(),
@@ -593,12 +595,12 @@ fn when(
 
 /// Returns the columns of an INSERT with their values; there may be fewer values where none is named.
 pub(super) fn insert_values<'a>(
-    table: &Table,
+    table: &Arc<Table>,
     columns: &[ast::ObjectName],
     overriding: Option<Overriding>,
     values: &'a [Expr],
 ) -> Result<(Vec<ColumnId>, Vec<&'a Expr>), SqlError> {
-    let mut named = named_columns(table, columns)?;
+    let mut named = Target::of_table(table).named_columns(columns)?;
     if columns.is_empty() {
         named.truncate(values.len());
     }

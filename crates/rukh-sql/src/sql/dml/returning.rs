@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
-use rukh_catalog::{ColumnId, Table};
+use rukh_catalog::Table;
 use rukh_engine::{Row, Write};
-use rukh_syntax::sqlparser::ast::{SelectItem, With};
+use rukh_syntax::sqlparser::ast::{Expr, Ident, SelectItem, With};
 
 use super::target::Target;
+use crate::bind::names::view_target::{ViewColumn, ViewTarget};
 use crate::bind::types::table_schema::table_schema;
 use crate::exec::rows::Rows;
 use crate::sql::computed::{Clause, Computed, Relation, make_batch};
@@ -34,11 +36,20 @@ pub(crate) struct Written {
     pub(crate) rows: Option<Rows>,
 }
 
+/// What of a row is there for RETURNING.
+enum Shown {
+    /// All of it.
+    All,
+    /// The columns at these positions.
+    Some(Vec<usize>),
+    /// The columns of a view, some of which have values of their own.
+    View(Computed, SchemaRef),
+}
+
 /// Evaluates RETURNING on the rows of a statement as they are written.
 pub(super) struct Returning<'a> {
     table: Arc<Table>,
-    /// Positions of the columns of a view, if rows go through one.
-    shown: Option<Vec<usize>>,
+    shown: Shown,
     computed: Computed,
     params: &'a [ScalarValue],
     batches: Vec<RecordBatch>,
@@ -57,15 +68,19 @@ impl<'a> Returning<'a> {
     ) -> Result<Option<Self>, SqlError> {
         let Some(items) = items else { return Ok(None) };
         let Target { table, view } = target;
-        let position = |id: &ColumnId| table.position(*id).expect("a view has columns of its table");
-        let shown = view
-            .as_ref()
-            .map(|view| view.columns.iter().map(position).collect::<Vec<_>>())
-            .or_else(|| Some((0..table.row_id()?).collect()));
-        let schema = table_schema(table);
+        let shown = match (view, table.row_id()) {
+            (Some(view), _) => view_columns(table, name, view)?,
+            (None, Some(row_id)) => Shown::Some((0..row_id).collect()),
+            (None, None) => Shown::All,
+        };
         let schema = match &shown {
-            Some(shown) => Arc::new(schema.project(shown).map_err(DataFusionError::from)?),
-            None => schema,
+            Shown::All => table_schema(table),
+            Shown::Some(shown) => Arc::new(
+                table_schema(table)
+                    .project(shown)
+                    .map_err(DataFusionError::from)?,
+            ),
+            Shown::View(_, schema) => schema.clone(),
         };
         let mut relations = vec![Relation {
             name: name.to_string(),
@@ -113,7 +128,11 @@ impl<'a> Returning<'a> {
     pub(super) fn finish(mut self, session: &mut Session, write: &Write) -> Result<Rows, SqlError> {
         if self.batches.is_empty() {
             let fields = self.computed.columns().fields().iter();
-            let shown = self.shown.as_ref().map_or(self.table.columns.len(), Vec::len);
+            let shown = match &self.shown {
+                Shown::All => self.table.columns.len(),
+                Shown::Some(shown) => shown.len(),
+                Shown::View(_, schema) => schema.fields().len(),
+            };
             let widths = fields.skip(shown);
             let joined: Vec<ArrayRef> = widths
                 .map(|field| datafusion::arrow::array::new_empty_array(field.data_type()))
@@ -133,14 +152,47 @@ impl<'a> Returning<'a> {
     ) -> Result<RecordBatch, SqlError> {
         let types: Vec<_> = self.table.columns.iter().map(|column| column.ty).collect();
         let batch = batch_of_rows(table_schema(&self.table), &types, rows)?;
+        let snapshot = write.snapshot().clone();
         let batch = match &self.shown {
-            Some(shown) => batch.project(shown).map_err(DataFusionError::from)?,
-            None => batch,
+            Shown::All => batch,
+            Shown::Some(shown) => batch.project(shown).map_err(DataFusionError::from)?,
+            Shown::View(columns, _) => columns.evaluate(session, &snapshot, &batch, &[])?,
         };
         let mut columns = batch.columns().to_vec();
         columns.extend(joined.iter().cloned());
         let batch = make_batch(self.computed.columns().clone(), columns, rows.len())?;
-        let snapshot = write.snapshot().clone();
         self.computed.evaluate(session, &snapshot, &batch, self.params)
     }
+}
+
+/// Returns what is there of rows that go through a view.
+fn view_columns(table: &Table, name: &str, view: &ViewTarget) -> Result<Shown, SqlError> {
+    let own = |column: &ViewColumn| match column.value {
+        None => column.id.and_then(|id| table.position(id)),
+        Some(_) => None,
+    };
+    let own: Option<Vec<usize>> = view.columns.iter().map(own).collect();
+    if let Some(own) = own {
+        return Ok(Shown::Some(own));
+    }
+    let relation = Relation {
+        name: name.to_string(),
+        schema: table_schema(table),
+    };
+    let quoted = |text: &str| Ident::with_quote('"', text);
+    let item = |column: &ViewColumn| SelectItem::ExprWithAlias {
+        expr: column
+            .value
+            .clone()
+            .unwrap_or_else(|| Expr::Identifier(quoted(&column.name))),
+        alias: quoted(&column.name),
+    };
+    let items: Vec<SelectItem> = view.columns.iter().map(item).collect();
+    let columns = Computed::new(vec![relation], &items, Clause::Returning, &[])?;
+    let schema = columns.schema().ok_or_else(|| {
+        let message = format!("RETURNING of view \"{}\" is not supported", table.name);
+        SqlError::unsupported(message).with_detail("A column of the view needs more than its row.")
+    })?;
+    let schema = schema.clone();
+    Ok(Shown::View(columns, schema))
 }

@@ -9,7 +9,7 @@ use super::change::{Reading, reading_of_delete, reading_of_update};
 use super::conflict::{Conflict, conflict_of};
 use super::insert::{check_insert, insert_target, leading, literal_rows, width_of};
 use super::merge::{ACTION, MergeReading, action_name, insert_values};
-use super::target::relation_of;
+use super::target::{Target, relation_of};
 use super::values::{check_width, is_default};
 use rukh_error::SqlError;
 use rukh_syntax::make::{derived, select_from, select_values};
@@ -33,7 +33,7 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
     check_insert(insert)?;
     let (target, name) = insert_target(catalog, insert)?;
     let columns = target.named_columns(&insert.columns)?;
-    let table = target.table;
+    let table = &target.table;
     let mut shape = WriteShape {
         assigned: Vec::new(),
         reads: Vec::new(),
@@ -44,7 +44,7 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
             let columns = leading(insert, columns, width_of(&rows)?);
             for row in rows {
                 check_width(row.len(), columns.len())?;
-                shape.assign(row.iter(), &types_of(&table, &columns));
+                shape.assign(row.iter(), &types_of(table, &columns));
                 let values = row
                     .iter()
                     .filter(|expr| !matches!(expr, Expr::Value(_)) && !is_default(expr));
@@ -59,7 +59,7 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
         }
         None => {
             if let Some(source) = &insert.source {
-                let types = types_of(&table, &columns);
+                let types = types_of(table, &columns);
                 if let SetExpr::Select(select) = source.body.as_ref() {
                     shape.assign(select.projection.iter().filter_map(plain), &types);
                 }
@@ -67,17 +67,17 @@ pub(crate) fn insert_shape(catalog: &Catalog, statement: &InsertStatement) -> Re
             }
         }
     }
-    let stored = relation_of(&table, &name);
-    if let Conflict::Update(update) = conflict_of(&table, &name, statement)? {
+    let stored = relation_of(table, &name);
+    if let Conflict::Update(update) = conflict_of(&target, &name, statement)? {
         let values = update.assignments.iter().map(|(_, expr)| expr);
         let (ids, items): (Vec<ColumnId>, Vec<SelectItem>) = (
             update.assignments.iter().map(|(id, _)| *id).collect(),
             values.clone().cloned().map(SelectItem::UnnamedExpr).collect(),
         );
-        shape.assign(values, &types_of(&table, &ids));
+        shape.assign(values, &types_of(table, &ids));
         let mut from = vec![stored.clone()];
         if !update.repeats {
-            from.push(relation_of(&table, "excluded"));
+            from.push(relation_of(table, "excluded"));
         }
         shape.reads.push(select_from(items, from, update.selection));
     }
@@ -124,7 +124,7 @@ pub(crate) fn merge_shape(catalog: &Catalog, statement: &MergeStatement) -> Resu
     };
     for clause in &statement.clauses {
         let values: Vec<(ColumnId, Expr)> = match &clause.action {
-            MergeAction::Update(given) => assignments(table, &reading.name, given)?,
+            MergeAction::Update(given) => assignments(&Target::of_table(table), &reading.name, given)?,
             MergeAction::Insert {
                 columns,
                 overriding,

@@ -74,41 +74,74 @@ pub(super) fn refuse(given: bool, what: &str) -> Result<(), SqlError> {
 }
 
 impl Target {
-    /// Returns the columns that the statement names, or all in declared order.
+    /// Returns what a MERGE changes, which is no view.
+    pub(super) fn of_table(table: &Arc<Table>) -> Self {
+        Target {
+            table: table.clone(),
+            view: None,
+        }
+    }
+
+    /// Returns the columns that an INSERT names, or all in declared order: those of a view that come before one that is computed or
+    /// there already.
     pub(super) fn named_columns(&self, names: &[ast::ObjectName]) -> Result<Vec<ColumnId>, SqlError> {
-        match &self.view {
-            Some(view) if names.is_empty() => Ok(view.columns.clone()),
-            _ => named_columns(&self.table, names),
+        if names.is_empty() {
+            return Ok(match &self.view {
+                None => self
+                    .table
+                    .declared_columns()
+                    .iter()
+                    .map(|column| column.id)
+                    .collect(),
+                Some(view) => {
+                    let own = view.columns.iter().take_while(|column| column.value.is_none());
+                    own.filter_map(|column| column.id).collect()
+                }
+            });
         }
-    }
-}
-
-/// Returns the columns that the statement names, or all in declared order.
-pub(super) fn named_columns(table: &Table, names: &[ast::ObjectName]) -> Result<Vec<ColumnId>, SqlError> {
-    if names.is_empty() {
-        return Ok(table.declared_columns().iter().map(|column| column.id).collect());
-    }
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        let name = ObjectName::from_ast(name)?;
-        let column = column_of(table, &name)?;
-        if columns.contains(&column.id) {
-            let message = format!("column \"{}\" specified more than once", name.name);
-            return Err(SqlError::statement("42701", message).at(name.position));
+        let mut columns = Vec::with_capacity(names.len());
+        for name in names {
+            let name = ObjectName::from_ast(name)?;
+            let column = self.column(&name, "insert into")?;
+            if columns.contains(&column.id) {
+                let message = format!("column \"{}\" specified more than once", name.name);
+                return Err(SqlError::statement("42701", message).at(name.position));
+            }
+            columns.push(column.id);
         }
-        columns.push(column.id);
+        Ok(columns)
     }
-    Ok(columns)
-}
 
-pub(super) fn column_of<'t>(table: &'t Table, name: &ObjectName) -> Result<&'t Column, SqlError> {
-    table.column_named(&name.name).ok_or_else(|| {
+    /// Returns the column of a name, to `insert into` it or `update` it.
+    pub(super) fn column(&self, name: &ObjectName, change: &str) -> Result<&Column, SqlError> {
+        let Some(view) = &self.view else {
+            return self
+                .table
+                .column_named(&name.name)
+                .ok_or_else(|| self.no_column(name));
+        };
+        let column = view
+            .column_named(&name.name)
+            .ok_or_else(|| self.no_column(name))?;
+        let id = column.id.ok_or_else(|| {
+            let message = format!(
+                "cannot {change} column \"{}\" of view \"{}\"",
+                name.name, self.table.name
+            );
+            SqlError::unsupported(message)
+                .at(name.position)
+                .with_detail("View columns that are not columns of their base relation are not updatable.")
+        })?;
+        self.table.column(id).ok_or_else(|| self.no_column(name))
+    }
+
+    fn no_column(&self, name: &ObjectName) -> SqlError {
         let message = format!(
             "column \"{}\" of relation \"{}\" does not exist",
-            name.name, table.name
+            name.name, self.table.name
         );
         SqlError::statement("42703", message).at(name.position)
-    })
+    }
 }
 
 /// Makes `table AS name`.

@@ -42,7 +42,8 @@ pub(crate) fn only_item(query: &Query) -> Option<Expr> {
     }
 }
 
-pub(super) fn has_query(expr: &Expr) -> bool {
+/// Whether an expression holds a query.
+pub(crate) fn has_query(expr: &Expr) -> bool {
     struct Finder;
 
     impl Visitor for Finder {

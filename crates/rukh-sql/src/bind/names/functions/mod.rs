@@ -23,6 +23,6 @@ mod bodies;
 mod calls;
 mod stored;
 
-pub(crate) use bodies::{columns_of, only_item, parameter_number, substitute, typed};
+pub(crate) use bodies::{columns_of, has_query, only_item, parameter_number, substitute, typed};
 pub(crate) use calls::Calls;
 pub(crate) use stored::{called_in, calls_any, expand, rename};
