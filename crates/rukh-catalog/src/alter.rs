@@ -62,13 +62,16 @@ impl Table {
         for column in next.columns.iter_mut().filter(|column| column.id == id) {
             column.values.missing = None;
         }
-        let ordered = next
-            .indexes
-            .iter()
-            .filter(|index| index.layout != IndexLayout::Columnar);
-        let mut keys = std::iter::once(&next.primary_key).chain(ordered.map(|index| &index.elements));
-        keys.try_for_each(|elements| check_key_types(elements, &next.columns))?;
+        next.check_keys()?;
         Ok(next)
+    }
+
+    /// Fails on an element of the primary key or of an index whose type cannot be in a key.
+    pub fn check_keys(&self) -> Result<(), CatalogError> {
+        let ordered = self.indexes.iter();
+        let ordered = ordered.filter(|index| index.layout != IndexLayout::Columnar);
+        let mut keys = std::iter::once(&self.primary_key).chain(ordered.map(|index| &index.elements));
+        keys.try_for_each(|elements| check_key_types(elements, &self.columns))
     }
 
     /// Returns the table with its last declared column in the place and under the name of another, which is dropped.

@@ -45,7 +45,7 @@ pub use stored::{
 };
 pub use table::{
     Check, Column, ColumnValues, Comments, Family, FamilyOptions, Generated, Identity, Lifetime,
-    Materialized, RowLayout, Table, TableOptions, Versions, default_key_name,
+    Materialized, RowLayout, Table, TableOptions, Versions, default_key_name, made_name,
 };
 pub use validate::{IndexDraft, TableDraft, check_columnar, validate_index, validate_table};
 pub use versions::{ROW_END, ROW_START, VERSIONS_MAX};

@@ -57,12 +57,29 @@ pub struct ColumnValues {
     /// The key of a table that was declared without one; see [`Column::row_id`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_id: bool,
+    /// The column is declared VARCHAR without a length, or as arrays of it, not TEXT: values are the same, clients are shown the type.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub varchar: bool,
 }
 
 /// The name of the column of row ids, with a mark at its end that is neither typed nor shown.
 const ROW_ID: &str = "row id\u{2063}";
 
 impl Column {
+    /// Whether the column is declared TEXT, or as arrays of it.
+    pub fn is_text(&self) -> bool {
+        !self.values.varchar && self.ty.element().unwrap_or(self.ty) == DataType::Varchar(None)
+    }
+
+    /// Returns the type as SQL, as it is declared.
+    pub fn type_sql(&self) -> String {
+        match (self.is_text(), self.ty.element()) {
+            (true, None) => "TEXT".to_string(),
+            (true, Some(_)) => "TEXT[]".to_string(),
+            (false, _) => self.ty.to_string(),
+        }
+    }
+
     /// Makes the key of a table that is declared without one: a number that each row gets when it is inserted, microseconds since
     /// 1970-01-01 00:00 UTC or one more than the greatest before. It is the last column of its table, and only those that write rows know of it.
     pub fn row_id(id: ColumnId) -> Column {
@@ -154,6 +171,9 @@ pub struct Check {
     pub sql: String,
     /// Columns that the condition reads.
     pub columns: Vec<ColumnId>,
+    /// NOT VALID, and not validated since: rows that were there when it was added may break it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_valid: bool,
 }
 
 /// A group of columns stored together, in a column family of its own.
@@ -306,8 +326,36 @@ pub struct Materialized {
 
 /// Returns the name of the primary key of a table where no statement says another.
 pub fn default_key_name(table: &str) -> String {
-    format!("{table}_pkey")
+    made_name(table, "", "pkey")
 }
+
+/// Makes the name of what is defined without one: `t_a_idx` of `t`, `a` and `idx`. Of what is longer than 63 bytes the longer of the first
+/// two parts loses its end, as in PostgreSQL's `makeObjectName`.
+pub fn made_name(first: &str, second: &str, label: &str) -> String {
+    let parts = [first, second, label].into_iter().filter(|part| !part.is_empty());
+    let over = parts
+        .map(|part| part.len() + 1)
+        .sum::<usize>()
+        .saturating_sub(NAME_BYTES_MAX + 1);
+    let (mut first_bytes, mut second_bytes) = (first.len(), second.len());
+    for _ in 0..over {
+        match first_bytes > second_bytes {
+            true => first_bytes -= 1,
+            false => second_bytes = second_bytes.saturating_sub(1),
+        }
+    }
+    let cut = |text: &str, bytes: usize| text[..text.floor_char_boundary(bytes)].to_string();
+    let parts = [
+        cut(first, first_bytes),
+        cut(second, second_bytes),
+        label.to_string(),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("_")
+}
+
+/// Most bytes of a name that is made.
+const NAME_BYTES_MAX: usize = 63;
 
 impl Table {
     /// Returns a table whose only column is a value of a domain, for what compiles its conditions.

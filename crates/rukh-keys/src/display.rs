@@ -8,6 +8,7 @@ use crate::output::{
     write_time, write_timestamp, write_uuid,
 };
 use crate::range::{Edge, Span};
+use crate::times::interval_style::IntervalStyle;
 use crate::types::DataType;
 use std::fmt::{self, Write};
 
@@ -51,8 +52,10 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
         DatumRef::Interval(interval) => f.write_str(&interval.text()),
         DatumRef::Array(form) => match ty {
-            Some(DataType::Array(element)) => write_quoted(&shown_array(*element, form), f),
-            Some(DataType::Record(of)) => write_quoted(&shown_record(of, form), f),
+            Some(DataType::Array(element)) => {
+                write_quoted(&shown_array(*element, form, IntervalStyle::default()), f)
+            }
+            Some(DataType::Record(of)) => write_quoted(&shown_record(of, form, IntervalStyle::default()), f),
             _ => write_hex(form, f),
         },
         DatumRef::Jsonb(form) => write_quoted(&Jsonb::new(form).to_string(), f),

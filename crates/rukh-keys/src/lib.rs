@@ -77,6 +77,7 @@ pub use times::calendar::{
 };
 pub use times::datetime::RelativeMoment;
 pub use times::interval::Interval;
+pub use times::interval_style::IntervalStyle;
 pub use times::zones::{ZONE_OFFSET_MAX, Zone};
 pub use types::DataType;
 pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, type_sql_name};

@@ -8,6 +8,7 @@ use crate::times::calendar::{
     DATE_INFINITY, DATE_MINUS_INFINITY, TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY, civil_from_days,
     split_timestamp,
 };
+use crate::times::interval_style::IntervalStyle;
 use crate::types::DataType;
 use crate::types::records::RecordType;
 use std::fmt::{self, Write};
@@ -16,13 +17,18 @@ impl DataType {
     /// Writes a value of the type as PostgreSQL's text output: `t`, `1.50`, `2012-01-01 12:00:00`,
     /// `2012-01-01 12:00:00+00`, `\x00ff`. NULL gives an empty string; callers distinguish it.
     pub fn format_text(&self, datum: &Datum) -> String {
+        self.format_text_in(datum, IntervalStyle::default())
+    }
+
+    /// As [`DataType::format_text`], with intervals in a style, those in arrays and records among them.
+    pub fn format_text_in(&self, datum: &Datum, style: IntervalStyle) -> String {
         let mut text = String::new();
         // Writing into a String does not fail.
-        let _ = self.write_text(datum, &mut text);
+        let _ = self.write_text(datum, style, &mut text);
         text
     }
 
-    fn write_text(&self, datum: &Datum, out: &mut String) -> fmt::Result {
+    fn write_text(&self, datum: &Datum, style: IntervalStyle, out: &mut String) -> fmt::Result {
         match datum {
             Datum::Null => Ok(()),
             Datum::Boolean(value) => out.write_str(if *value { "t" } else { "f" }),
@@ -45,10 +51,10 @@ impl DataType {
                 }
             }),
             Datum::Uuid(bytes) => write_uuid(bytes, out),
-            Datum::Interval(interval) => out.write_str(&interval.text()),
+            Datum::Interval(interval) => out.write_str(&interval.text_in(style)),
             Datum::Array(form) => match self {
-                DataType::Array(element) => out.write_str(&shown_array(**element, form)),
-                DataType::Record(of) => out.write_str(&shown_record(*of, form)),
+                DataType::Array(element) => out.write_str(&shown_array(**element, form, style)),
+                DataType::Record(of) => out.write_str(&shown_record(*of, form, style)),
                 _ => write_hex(form, out),
             },
             Datum::Jsonb(form) => write!(out, "{}", Jsonb::new(form)),
@@ -79,7 +85,7 @@ impl DataType {
 }
 
 /// Returns a row as text; bytes that are none as such.
-pub(crate) fn shown_record(of: RecordType, form: &[u8]) -> String {
+pub(crate) fn shown_record(of: RecordType, form: &[u8], style: IntervalStyle) -> String {
     let Some(values) = record_values(of, form) else {
         let mut shown = String::new();
         // Writing into a String does not fail.
@@ -89,13 +95,13 @@ pub(crate) fn shown_record(of: RecordType, form: &[u8]) -> String {
     let texts = values
         .iter()
         .zip(of.fields())
-        .map(|(value, field)| (!value.is_null()).then(|| field.ty.format_text(value)));
+        .map(|(value, field)| (!value.is_null()).then(|| field.ty.format_text_in(value, style)));
     let texts: Vec<Option<String>> = texts.collect();
     record_text(texts.iter().map(Option::as_deref))
 }
 
 /// Returns an array as text; bytes that are none as such.
-pub(crate) fn shown_array(element: DataType, form: &[u8]) -> String {
+pub(crate) fn shown_array(element: DataType, form: &[u8], style: IntervalStyle) -> String {
     let Some(values) = array_values(element, form) else {
         let mut shown = String::new();
         // Writing into a String does not fail.
@@ -104,7 +110,7 @@ pub(crate) fn shown_array(element: DataType, form: &[u8]) -> String {
     };
     let texts = values
         .iter()
-        .map(|value| (!value.is_null()).then(|| element.format_text(value)));
+        .map(|value| (!value.is_null()).then(|| element.format_text_in(value, style)));
     let texts: Vec<Option<String>> = texts.collect();
     array_text(texts.iter().map(Option::as_deref))
 }

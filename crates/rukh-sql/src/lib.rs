@@ -36,6 +36,7 @@ pub use exec::session_settings::progress::{ProgressListener, ProgressReport, Pro
 pub use exec::session_settings::settings::PathSetting;
 pub use exec::slow_log::SlowLog;
 pub use pg::asking::{Backend, Backends};
+pub use pg::pg_catalog::function_name;
 pub use rukh_engine::{CounterMerge, ImportNote, Repair, RepairedIndex, RepairedTable};
 pub use rukh_error::{ErrorKind, SqlError, storage_error};
 pub use rukh_functions::forms::binary;

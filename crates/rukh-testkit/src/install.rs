@@ -94,6 +94,15 @@ pub fn jdbc() -> Result<PathBuf, String> {
     }
 }
 
+/// Says whether Ruby has ActiveRecord and its driver.
+pub fn activerecord() -> Result<(), String> {
+    let mut command = Command::new("ruby");
+    let found = succeed(command.args(["-e", "require 'active_record'; require 'pg'"]));
+    found
+        .map(drop)
+        .map_err(|error| format!("{error}; Debian has them in ruby-activerecord and ruby-pg"))
+}
+
 /// Returns the driver for ODBC, where its manager is there, too.
 pub fn odbc() -> Result<PathBuf, String> {
     let library = |name: &str| {

@@ -87,7 +87,7 @@ pub use connection::{Connection, NameEntry, NameKind, Outcome, Statement};
 pub use database::{Database, Options};
 pub use repair::repair;
 pub use rows::{Row, Rows};
-pub use rukh_keys::{DataType, Datum, ValueError};
+pub use rukh_keys::{DataType, Datum, IntervalStyle, ValueError};
 pub use rukh_kv::{Backup, raise_descriptor_limit};
 /// A parameter: a datum with its type.
 pub use rukh_sql::Constant as Value;
@@ -98,7 +98,7 @@ pub use rukh_sql::check_coercions;
 pub use rukh_sql::{
     Armed, Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind,
     Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
-    shown_schema, split_statements,
+    function_name, shown_schema, split_statements,
 };
 pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
 pub use rukh_sql::{

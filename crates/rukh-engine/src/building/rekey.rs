@@ -35,7 +35,7 @@ impl Images<'_> {
     /// Returns rows of `read` as rows of the table.
     fn rows(&self, read: &Table, mut rows: Vec<Vec<Datum>>) -> Result<Vec<Vec<Datum>>, EngineError> {
         if let Some(through) = self.through {
-            through.rules.apply(&through.codec, &mut rows)?;
+            through.rules.apply_to_stored(&through.codec, &mut rows)?;
         }
         let table = &self.after.codec.table;
         let places = self
@@ -111,7 +111,7 @@ pub(crate) fn rekey(
             return Err(CatalogError::Unsupported { message }.into());
         }
         let mut rows = images.rows(&read.table, found.rows)?;
-        maintainer.rules.apply(codec, &mut rows)?;
+        maintainer.rules.apply_to_stored(codec, &mut rows)?;
         count += rows.len() as u64;
         let mut keyed = Vec::with_capacity(rows.len());
         for row in &rows {

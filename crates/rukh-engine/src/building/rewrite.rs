@@ -58,14 +58,14 @@ pub(crate) fn rewrite(
         count += before.len() as u64;
         let mut after = before.rows.clone();
         if let Some(through) = through {
-            through.rules.apply(&through.codec, &mut after)?;
+            through.rules.apply_to_stored(&through.codec, &mut after)?;
             before.rows = of_table(table, &through.codec.table, before.rows);
             after = of_table(table, &through.codec.table, after);
         }
         for row in &mut after {
             take_numbers(maintainer, &mut sequences, row)?;
         }
-        maintainer.rules.apply(codec, &mut after)?;
+        maintainer.rules.apply_to_stored(codec, &mut after)?;
         let images = before.rows.iter().zip(&after);
         let changes = before.keys.iter().zip(images).map(|(key, (old, new))| RowChange {
             key,

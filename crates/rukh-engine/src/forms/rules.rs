@@ -8,7 +8,7 @@ use crate::forms::compiled::Compiled;
 use crate::forms::names::row_text;
 use crate::forms::row_ids::RowIds;
 use crate::{EngineError, Row, RowFunctions};
-use rukh_catalog::{Domain, Table};
+use rukh_catalog::{Check, Domain, Table};
 use rukh_keys::{DataType, Datum};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(crate) struct Rules {
     generated: Vec<(usize, Compiled)>,
     /// Declared position of each column of a domain, with what that asks.
     domains: Vec<(usize, DomainRules)>,
-    /// Names of constraints, in the order of which they are checked, with their conditions.
-    checks: Vec<(String, Compiled)>,
+    /// Constraints, in the order of their names, in which they are checked, with their conditions.
+    checks: Vec<(Check, Compiled)>,
     /// Gives keys to the rows of a table that was declared without one, at their position.
     row_ids: Option<(usize, Arc<RowIds>)>,
 }
@@ -40,9 +40,9 @@ impl Rules {
         let mut checks = Vec::with_capacity(table.checks.len());
         for check in &table.checks {
             let compiled = Compiled::new(table, &check.sql, &DataType::Boolean, functions)?;
-            checks.push((check.name.clone(), compiled));
+            checks.push((check.clone(), compiled));
         }
-        checks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        checks.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         Ok(Rules {
             generated,
             domains,
@@ -63,6 +63,17 @@ impl Rules {
 
     /// Computes the generated columns of rows, and the keys of those that have none, and checks that the rows fit the table.
     pub(crate) fn apply(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
+        self.complete(codec, rows)?;
+        self.check(codec, rows, |_| true)
+    }
+
+    /// The same for rows that were stored before, which may break constraints that are NOT VALID.
+    pub(crate) fn apply_to_stored(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
+        self.complete(codec, rows)?;
+        self.check(codec, rows, |check| !check.not_valid)
+    }
+
+    fn complete(&self, codec: &TableCodec, rows: &mut [Row]) -> Result<(), EngineError> {
         if let Some((position, row_ids)) = &self.row_ids {
             row_ids.give(*position, rows);
         }
@@ -82,17 +93,21 @@ impl Rules {
             let values: Vec<&Datum> = rows.iter().map(|row| &row[*at]).collect();
             domain.check(&values)?;
         }
-        rows.iter().try_for_each(|row| codec.check_row(row))?;
-        self.check(codec, rows)
+        rows.iter().try_for_each(|row| codec.check_row(row))
     }
 
-    fn check(&self, codec: &TableCodec, rows: &[Row]) -> Result<(), EngineError> {
-        for (name, compiled) in &self.checks {
+    fn check(
+        &self,
+        codec: &TableCodec,
+        rows: &[Row],
+        is_asked: impl Fn(&Check) -> bool,
+    ) -> Result<(), EngineError> {
+        for (check, compiled) in self.checks.iter().filter(|(check, _)| is_asked(check)) {
             let holds = compiled.evaluate(&borrowed(rows))?;
             if let Some(at) = holds.iter().position(|value| *value == Datum::Boolean(false)) {
                 return Err(EngineError::CheckViolation {
                     table: codec.table.name.clone(),
-                    constraint: name.clone(),
+                    constraint: check.name.clone(),
                     row: row_text(&codec.table, &rows[at]),
                 });
             }

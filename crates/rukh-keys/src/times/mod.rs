@@ -5,4 +5,5 @@
 pub(crate) mod calendar;
 pub(crate) mod datetime;
 pub(crate) mod interval;
+pub(crate) mod interval_style;
 pub(crate) mod zones;

@@ -9,7 +9,7 @@
 //! | 4, n  | of each element: its length, -1 for NULL; itself |
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, array_dimensions, array_of_dimensions, is_enum_oid};
+use rukh::{DataType, Datum, IntervalStyle, array_dimensions, array_of_dimensions, is_enum_oid};
 
 use crate::protocol::input::binary_datum;
 use crate::protocol::output::{Format, write_value};
@@ -77,7 +77,7 @@ fn binary(lengths: &[usize], elements: &[Option<String>], oid: u32, first: i32) 
                 out.put_i32(4);
                 out.put_u32(number as u32);
             }
-            datum => write_value(&datum, &ty, Format::Binary, &mut out),
+            datum => write_value(&datum, &ty, Format::Binary, IntervalStyle::default(), &mut out),
         }
     }
     Some(out)

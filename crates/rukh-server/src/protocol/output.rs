@@ -1,13 +1,14 @@
 //! Values as PostgreSQL sends them, as text or binary.
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, Row, binary};
+use rukh::{DataType, Datum, IntervalStyle, Row, binary};
 use std::fmt::Write;
 
 use crate::protocol::arrays;
 use crate::protocol::types::WireType;
 
-/// The numbers of PostgreSQL's types `oid` and `text`.
+/// The numbers of PostgreSQL's types `regproc`, `oid` and `text`.
+const REGPROC: u32 = 24;
 const OID: u32 = 26;
 const TEXT: u32 = 25;
 
@@ -40,7 +41,13 @@ impl Format {
 }
 
 /// Appends a DataRow message.
-pub(crate) fn write_row(row: &Row, types: &[WireType], formats: &[Format], out: &mut BytesMut) {
+pub(crate) fn write_row(
+    row: &Row,
+    types: &[WireType],
+    formats: &[Format],
+    style: IntervalStyle,
+    out: &mut BytesMut,
+) {
     out.put_u8(b'D');
     let start = out.len();
     out.put_i32(0);
@@ -49,19 +56,29 @@ pub(crate) fn write_row(row: &Row, types: &[WireType], formats: &[Format], out: 
     for (at, (wire, format)) in types.iter().zip(formats).enumerate() {
         match row.datum(at) {
             Datum::Text(text) if wire.oid != TEXT => arrays::write_text_value(text, *wire, *format, out),
-            Datum::Int(number) if wire.oid == OID && *format == Format::Binary => {
+            Datum::Int(number) if matches!(wire.oid, OID | REGPROC) && *format == Format::Binary => {
                 out.put_i32(4);
                 // Numbers of objects have 32 bits.
                 out.put_u32(*number as u32);
             }
-            datum => write_value(datum, &wire.ty, *format, out),
+            Datum::Int(number) if wire.oid == REGPROC => {
+                let name = rukh::function_name(*number).unwrap_or_else(|| number.to_string());
+                write_value(&Datum::Text(name), &DataType::Varchar(None), *format, style, out);
+            }
+            datum => write_value(datum, &wire.ty, *format, style, out),
         }
     }
     set_length(out, start);
 }
 
 /// Appends the length of a value, then the value.
-pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mut BytesMut) {
+pub(crate) fn write_value(
+    datum: &Datum,
+    ty: &DataType,
+    format: Format,
+    style: IntervalStyle,
+    out: &mut BytesMut,
+) {
     if datum.is_null() {
         out.put_i32(-1);
         return;
@@ -69,7 +86,7 @@ pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mu
     let start = out.len();
     out.put_i32(0);
     match format {
-        Format::Text => write_text(datum, ty, out),
+        Format::Text => write_text(datum, ty, style, out),
         Format::Binary => binary::write(datum, ty, out),
     }
     let length = out.len() - start - 4;
@@ -77,7 +94,7 @@ pub(crate) fn write_value(datum: &Datum, ty: &DataType, format: Format, out: &mu
 }
 
 /// Appends a value as text.
-pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
+fn write_text(datum: &Datum, ty: &DataType, style: IntervalStyle, out: &mut BytesMut) {
     match datum {
         Datum::Text(text) => out.put_slice(text.as_bytes()),
         Datum::Boolean(value) => out.put_u8(if *value { b't' } else { b'f' }),
@@ -85,7 +102,7 @@ pub(crate) fn write_text(datum: &Datum, ty: &DataType, out: &mut BytesMut) {
             // A buffer in memory takes what it is given.
             let _ = write!(out, "{value}");
         }
-        _ => out.put_slice(ty.format_text(datum).as_bytes()),
+        _ => out.put_slice(ty.format_text_in(datum, style).as_bytes()),
     }
 }
 

@@ -225,6 +225,7 @@ impl Session {
     /// Sends the rows of a portal: all of them, or `rows_max`.
     fn send_part(&mut self, portal: &mut Portal, rows_max: Option<u64>) -> Result<(), Failure> {
         let formats = portal.formats()?;
+        let style = self.interval_style()?;
         let Run::Rows { rows, next, tag } = &mut portal.run else {
             return Ok(());
         };
@@ -250,7 +251,7 @@ impl Session {
                 *next = Some(row);
                 return Ok(self.wire.push(Message::PortalSuspended(PortalSuspended::new()))?);
             }
-            write_row(&row, &types, &formats, &mut self.wire.output);
+            write_row(&row, &types, &formats, style, &mut self.wire.output);
             sent += 1;
             if self.wire.send_when_full(&self.slot.cancel)? {
                 self.check_cancelled()?;

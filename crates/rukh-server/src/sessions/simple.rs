@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pgwire::messages::PgWireBackendMessage as Message;
 use pgwire::messages::response::EmptyQueryResponse;
-use rukh::{Error, Outcome, Rows, Statement, StatementKind, TransactionStatus};
+use rukh::{Error, IntervalStyle, Outcome, Rows, Statement, StatementKind, TransactionStatus};
 
 use crate::protocol::messages;
 use crate::protocol::output::{Format, write_row};
@@ -108,12 +108,19 @@ impl Session {
         Ok(self.complete(outcome, sent)?)
     }
 
+    /// Returns how the client wants intervals to be written.
+    pub(super) fn interval_style(&self) -> Result<IntervalStyle, Failure> {
+        let name = self.connection.setting("intervalstyle")?;
+        Ok(IntervalStyle::of_name(&name).unwrap_or_default())
+    }
+
     /// Sends rows to their end; returns how many.
     fn send_rows(&mut self, rows: &mut Rows, formats: &[Format]) -> Result<u64, Failure> {
         let types = wire_types(rows.columns());
+        let style = self.interval_style()?;
         let mut sent = 0;
         while let Some(row) = rows.next_row()? {
-            write_row(&row, &types, formats, &mut self.wire.output);
+            write_row(&row, &types, formats, style, &mut self.wire.output);
             sent += 1;
             if self.wire.send_when_full(&self.slot.cancel)? {
                 self.check_cancelled()?;

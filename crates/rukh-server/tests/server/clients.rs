@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rukh_testkit::install::{self, jdbc, succeed};
+use rukh_testkit::install::{self, activerecord, jdbc, succeed};
 use rukh_testkit::{need, paths, postgres};
 
 use crate::server;
@@ -215,6 +215,19 @@ fn django_looks_into_documents() {
     if let Some(printed) = run_python(test, "django_documents.py", &script("django_documents.py")) {
         compare("django_documents", &printed);
     }
+}
+
+#[test]
+fn activerecord_migrates() {
+    if need::or_skip("activerecord_migrates", activerecord()).is_none() {
+        return;
+    }
+    let printed = run("activerecord.rb", &script("activerecord.rb"), |file| {
+        let mut command = Command::new("ruby");
+        command.arg(file);
+        command
+    });
+    compare("activerecord", &printed);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_session_counts_as_the_role_that_a_superuser_sets() {
     run(&mut boss, "SET SESSION AUTHORIZATION u");
     assert_eq!(names(&mut boss), ["u", "u", "none"]);
     assert_eq!(outcome(&mut boss, "SELECT * FROM t"), closed);
-    // Roles are those of u now; who began the session still says what it may count as.
+    // Roles are those of u now; the user that began the session still says what it may count as.
     run(&mut boss, "SET ROLE g");
     assert_eq!(names(&mut boss), ["u", "g", "g"]);
     let refused = denied("permission denied to set role \"other\"");

@@ -16,7 +16,7 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, SortOrder};
 
-use crate::bind::names::view_target::is_updatable;
+use crate::bind::names::view_target::{is_column_updatable, is_updatable};
 use crate::exec::context::StatementContext;
 use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::pg_catalog::{self, information_names, information_table};
@@ -144,7 +144,10 @@ fn tables(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("user_defined_type_name", nothing(rows.len())),
         (
             "is_insertable_into",
-            texts(rows.iter().map(|row| yes_or_no(row.2.is_some()))),
+            texts(rows.iter().map(|(schema, name, table)| {
+                let view = || catalog.view_named(schema, name);
+                yes_or_no(table.is_some() || view().is_some_and(|view| is_updatable(catalog, view)))
+            })),
         ),
         ("is_typed", same("NO", rows.len())),
         ("commit_action", nothing(rows.len())),
@@ -191,6 +194,9 @@ fn views(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         ("is_updatable", texts(rows.iter().map(|view| changes(view)))),
         ("is_insertable_into", texts(rows.iter().map(|view| changes(view)))),
+        ("is_trigger_updatable", same("NO", rows.len())),
+        ("is_trigger_deletable", same("NO", rows.len())),
+        ("is_trigger_insertable_into", same("NO", rows.len())),
     ])
 }
 
@@ -293,7 +299,10 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         texts(values.collect::<Vec<_>>().into_iter())
     };
     let domain = |column: &Column| column.values.domain.clone();
-    let generated = |column: &Column| column.values.generated.as_ref().map(|value| value.sql.clone());
+    let generated = |column: &Column| {
+        let generated = column.values.generated.as_ref()?;
+        Some(pg_catalog::in_parentheses(&generated.sql))
+    };
     batch([
         ("table_catalog", same(DATABASE, rows.len())),
         (
@@ -311,10 +320,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("ordinal_position", numbers(rows.iter().map(|(.., i, _)| i + 1))),
         (
             "column_default",
-            texts(columns().map(|column| match column.values.identity {
-                Some(_) => None,
-                None => column.default.clone(),
-            })),
+            texts(columns().map(|column| pg_catalog::default_text(catalog, column))),
         ),
         (
             "column_comment",
@@ -327,7 +333,13 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
                 yes_or_no(column.nullable && domain.is_none_or(|domain| domain.nullable))
             })),
         ),
-        ("data_type", texts(types().map(|ty| Some(type_name(ty))))),
+        (
+            "data_type",
+            texts(columns().map(|column| match column.ty {
+                DataType::Varchar(None) if column.is_text() => Some("text".to_string()),
+                ty => Some(type_name(&ty)),
+            })),
+        ),
         (
             "character_maximum_length",
             optional_numbers(types().map(character_length)),
@@ -376,7 +388,7 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ),
         (
             "udt_name",
-            texts(types().map(|ty| Some(pg_catalog::type_name(ty)))),
+            texts(columns().map(|column| Some(pg_catalog::column_type_name(column)))),
         ),
         ("scope_catalog", no_text()),
         ("scope_schema", no_text()),
@@ -427,9 +439,9 @@ fn columns(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("generation_expression", texts(columns().map(generated))),
         (
             "is_updatable",
-            texts(rows.iter().map(|(schema, name, ..)| {
+            texts(rows.iter().map(|(schema, name, .., column)| {
                 let view = catalog.view_named(schema, name);
-                yes_or_no(view.is_none_or(|view| is_updatable(catalog, view)))
+                yes_or_no(view.is_none_or(|view| is_column_updatable(catalog, view, &column.name)))
             })),
         ),
     ])

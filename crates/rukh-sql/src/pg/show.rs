@@ -181,12 +181,15 @@ pub(crate) fn create_table(catalog: &Catalog, table: &Table) -> Result<RecordBat
         let made = constraint_sql(table, index).unwrap_or_else(|| index_sql(table, index));
         sql += &format!("\n{made}");
     }
-    for key in &table.foreign_keys {
+    let unvalidated = table.checks.iter().filter(|check| check.not_valid);
+    let unvalidated = unvalidated.map(|check| (&check.name, format!("CHECK ({}) NOT VALID", check.sql)));
+    let keys = table.foreign_keys.iter();
+    let keys = keys.map(|key| (&key.name, foreign_key_sql(catalog, table, key)));
+    for (name, constraint) in unvalidated.chain(keys) {
         sql += &format!(
-            "\nALTER TABLE {} ADD CONSTRAINT {} {};",
+            "\nALTER TABLE {} ADD CONSTRAINT {} {constraint};",
             qualified_name(table),
-            quoted(&key.name),
-            foreign_key_sql(catalog, table, key)
+            quoted(name)
         );
     }
     for comment in comments_sql(table) {
@@ -294,6 +297,7 @@ pub(crate) fn table_sql(catalog: &Catalog, table: &Table) -> String {
         table
             .checks
             .iter()
+            .filter(|check| !check.not_valid)
             .map(|check| format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql)),
     );
     lines.extend(
@@ -423,7 +427,7 @@ fn type_name(column: &Column) -> String {
     match &column.values.domain {
         _ if column.values.counter => "COUNTER".to_string(),
         Some(domain) => domain.sql_name(),
-        None => column.ty.to_string(),
+        None => column.type_sql(),
     }
 }
 

@@ -56,6 +56,11 @@ impl ObjectName {
 pub enum TypeName {
     /// One that every database has, or that was found among the definitions.
     Known(DataType),
+    /// VARCHAR without a length, or arrays of it: what TEXT is, but shown to clients as it is declared.
+    Varchar {
+        /// Whether arrays are meant.
+        array: bool,
+    },
     /// One that only the definitions know.
     Named {
         /// The type, or that of the elements.
@@ -72,6 +77,8 @@ impl TypeName {
     pub fn known(&self) -> Result<DataType, StatementError> {
         match self {
             TypeName::Known(ty) => Ok(*ty),
+            TypeName::Varchar { array: false } => Ok(DataType::Varchar(None)),
+            TypeName::Varchar { array: true } => Ok(DataType::Varchar(None).array()),
             TypeName::Named {
                 array: false,
                 of: Some(ty),
@@ -93,6 +100,7 @@ impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TypeName::Known(ty) => write!(f, "{ty}"),
+            TypeName::Varchar { array } => write!(f, "VARCHAR{}", if *array { "[]" } else { "" }),
             TypeName::Named { name, array, .. } => {
                 let schema = name.schema.as_ref().map(|schema| format!("{}.", quoted(schema)));
                 let brackets = if *array { "[]" } else { "" };

@@ -446,12 +446,7 @@ pub enum DomainAction {
     /// SET NOT NULL, DROP NOT NULL: whether NULL is a value.
     Nullable(bool),
     /// ADD CHECK.
-    Add {
-        /// The condition.
-        check: CheckDefinition,
-        /// Whether stored values are looked at: not with NOT VALID.
-        valid: bool,
-    },
+    Add(CheckDefinition),
     /// DROP CONSTRAINT.
     DropConstraint {
         /// The constraint.

@@ -163,6 +163,8 @@ pub struct CheckDefinition {
     pub name: Option<Name>,
     /// The condition.
     pub condition: Expression,
+    /// NOT VALID.
+    pub not_valid: bool,
 }
 
 /// A FOREIGN KEY constraint.

@@ -286,7 +286,7 @@ impl Names<'_> {
                     self.type_name(name);
                     match action.as_mut() {
                         DomainAction::Default(Some(default)) => self.visit(&mut default.expr),
-                        DomainAction::Add { check, .. } => self.visit(&mut check.condition.expr),
+                        DomainAction::Add(check) => self.visit(&mut check.condition.expr),
                         _ => {}
                     }
                 }

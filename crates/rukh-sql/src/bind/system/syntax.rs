@@ -51,7 +51,14 @@ use super::system_tables::KEYWORDS;
 use super::{array_queries, row_functions, series, type_tree};
 
 /// Types whose values are numbers of objects, written by name.
-const OBJECT_TYPES: &[&str] = &["regclass", "regtype", "regproc", "regnamespace", "regrole"];
+const OBJECT_TYPES: &[&str] = &[
+    "regclass",
+    "regtype",
+    "regproc",
+    "regprocedure",
+    "regnamespace",
+    "regrole",
+];
 
 /// Spells out what a tree says in PostgreSQL's own words.
 pub(crate) fn spell_out(node: &mut (impl WalkMut + ?Sized)) {

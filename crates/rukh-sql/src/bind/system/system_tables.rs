@@ -213,7 +213,7 @@ const TABLES: &[SystemTable] = &[
         "pg_type",
         "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, \
     typbyval bool, typtype char, typcategory char, typispreferred bool, typisdefined bool, typdelim char, \
-    typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput oid, typoutput oid, \
+    typrelid oid, typsubscript regproc, typelem oid, typarray oid, typinput regproc, typoutput regproc, \
     typreceive oid, typsend oid, typmodin oid, typmodout oid, typanalyze oid, typalign char, \
     typstorage char, typnotnull bool, typbasetype oid, typtypmod int4, typndims int4, typcollation oid, \
     typdefaultbin text, typdefault text, typacl text[]",

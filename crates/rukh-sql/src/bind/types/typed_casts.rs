@@ -17,6 +17,7 @@ use rukh_functions::casts::read::{as_record, read_text};
 use rukh_functions::casts::table::{Kind, check_cast};
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
+use rukh_functions::errors::external;
 use rukh_functions::functions::numbers::rounding::round_half_to_even;
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::scalars::scalar_from_datum;
@@ -83,6 +84,16 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
         return Ok(Transformed::yes(integer));
     }
     if changes_nothing(&expr, &field, schema) {
+        return Ok(Transformed::yes(*expr));
+    }
+    if let (ArrowType::List(element), Some(scalar)) = (to, nested_scalar(&expr, schema))
+        && !matches!(element.data_type(), ArrowType::List(_))
+    {
+        // A type of arrays is one for all numbers of dimensions.
+        if *element.data_type() != scalar {
+            let message = "arrays of more than one dimension cannot be cast to arrays of another type";
+            return Err(external(SqlError::unsupported(message)));
+        }
         return Ok(Transformed::yes(*expr));
     }
     if let Some(document) = cast_document(&expr, to, schema) {
@@ -155,6 +166,20 @@ fn changes_nothing(expr: &Expr, to: &FieldRef, schema: &DFSchema) -> bool {
         && expr.to_field(schema).is_ok_and(|(_, from)| {
             from.data_type() == to.data_type() && data_type_of(&from).unrounded() == data_type_of(to)
         })
+}
+
+/// Returns the type of the scalars in an array of more than one dimension; `None` of anything else.
+fn nested_scalar(expr: &Expr, schema: &DFSchema) -> Option<ArrowType> {
+    let ArrowType::List(of) = expr.get_type(schema).ok()? else {
+        return None;
+    };
+    let mut of = of.data_type().clone();
+    let mut is_nested = false;
+    while let ArrowType::List(inner) = &of {
+        of = inner.data_type().clone();
+        is_nested = true;
+    }
+    is_nested.then_some(of)
 }
 
 fn is_array_of(expr: &Expr, element: &ArrowType, schema: &DFSchema) -> bool {

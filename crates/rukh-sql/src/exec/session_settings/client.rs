@@ -5,11 +5,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::exec::session_settings::cursors::Cursors;
-use crate::exec::session_settings::settings::SharedSettings;
+use crate::exec::session_settings::settings::{SharedSettings, USER};
 use rukh_error::SqlError;
-
-/// The name of the user where none was given.
-pub(crate) const USER: &str = "rukh";
 
 /// A setting that a statement asks for: name, value, and whether for the transaction only.
 type SettingChange = (String, String, bool);

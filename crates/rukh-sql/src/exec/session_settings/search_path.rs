@@ -75,17 +75,29 @@ impl SearchPath {
         if !has_place && catalog.has_schema(temporary) {
             schemas.push(temporary.to_string());
         }
-        for name in self.names.iter() {
-            let name = match name.as_str() {
-                USER => user,
-                TEMPORARY => temporary,
-                name => name,
-            };
+        for name in self.places(user, temporary) {
             if catalog.has_schema(name) && !schemas.iter().any(|known| known == name) {
                 schemas.push(name.to_string());
             }
         }
         schemas
+    }
+
+    /// Returns the schema in which something new is made: the first of the path that there is. That of temporary relations is made where
+    /// it is needed.
+    pub(crate) fn current(&self, catalog: &Catalog, user: &str, temporary: &str) -> Option<String> {
+        let mut places = self.places(user, temporary);
+        let found = places.find(|name| *name == temporary || catalog.has_schema(name));
+        found.map(str::to_string)
+    }
+
+    /// Returns the names of the path with what `$user` and `pg_temp` stand for.
+    fn places<'a>(&'a self, user: &'a str, temporary: &'a str) -> impl Iterator<Item = &'a str> {
+        self.names.iter().map(move |name| match name.as_str() {
+            USER => user,
+            TEMPORARY => temporary,
+            name => name,
+        })
     }
 
     /// Whether names without a schema are those of `public`, and nothing else.

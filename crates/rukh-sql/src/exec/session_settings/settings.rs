@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use rukh_syntax::{Isolation, serializable};
 
-use crate::exec::session_settings::client::USER;
-use crate::exec::session_settings::client_settings::{ClientSettings, switch};
+use crate::exec::session_settings::client_settings::ClientSettings;
 use crate::exec::session_settings::durations::{duration_text, parse_duration};
+use crate::exec::session_settings::known_setting::switch;
 use crate::exec::session_settings::search_path::SearchPath;
+use crate::exec::session_settings::sizes::{bytes, bytes_text};
 use rukh_error::SqlError;
+
+/// The name of the user where none was given.
+pub(crate) const USER: &str = "rukh";
 
 /// Ways of reading that the planner may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -413,36 +417,6 @@ fn boolean(name: &str, value: &str, default: bool) -> Result<bool, SqlError> {
         "default" => Ok(default),
         value => switch(value).ok_or_else(|| invalid(name, value)),
     }
-}
-
-/// Reads a number of bytes as PostgreSQL does: `64MB`, `1 GB`, and `512` in kilobytes.
-pub(super) fn bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..end].parse().ok()?;
-    let unit = match text[end..].trim().to_ascii_lowercase().as_str() {
-        "" | "kb" => 1 << 10,
-        "b" => 1,
-        "mb" => 1 << 20,
-        "gb" => 1 << 30,
-        "tb" => 1 << 40,
-        _ => return None,
-    };
-    number.checked_mul(unit)
-}
-
-/// Returns a number of bytes as PostgreSQL shows it, in the greatest unit that divides it.
-pub(super) fn bytes_text(bytes: u64) -> String {
-    let units = [(30, "GB"), (20, "MB"), (10, "kB")];
-    let unit = units
-        .iter()
-        .find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
-    let small = if bytes == 0 {
-        "0".to_string()
-    } else {
-        format!("{bytes}B")
-    };
-    unit.map_or(small, |(shift, name)| format!("{}{name}", bytes >> shift))
 }
 
 fn on_or_off(value: bool) -> String {

@@ -1,9 +1,9 @@
 //! Settings of PostgreSQL's planner, memory and workers, which clients and scripts make: they are kept, shown and have no effect.
 //!
 //! They change how PostgreSQL finds rows, and never which rows it finds. What would change rows, rights or durability is not among them.
-//! A statement that sets one is told so by a NOTICE.
+//! A statement that sets one gets a NOTICE that says so.
 
-use super::client_settings::{Known, Takes, known};
+use super::known_setting::{Known, Takes, known};
 
 const ABOUT: &str = "of PostgreSQL's planner and executor; it has no effect";
 

@@ -51,6 +51,12 @@ fn type_number(ty: &ValueType) -> i64 {
     }
 }
 
+/// Returns the numbers of the types of the parameters.
+pub(super) fn argument_types(function: &Function) -> Vec<i64> {
+    let types = function.parameters.iter();
+    types.map(|parameter| type_number(&parameter.ty)).collect()
+}
+
 /// Returns the parameters as `pg_get_function_arguments` shows them, with or without their defaults.
 pub(super) fn arguments(function: &Function, defaults: bool) -> String {
     let shown = function.parameters.iter().map(|parameter| {

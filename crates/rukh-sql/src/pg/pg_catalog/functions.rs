@@ -93,10 +93,11 @@ const FUNCTIONS: &[Definition] = &[
     stable("current_database", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_catalog", 0..=0, Kind::Name, |_, _| Ok(DATABASE.into())),
     stable("current_schema", 0..=0, Kind::Name, |source, _| {
-        Ok(source
-            .path()
-            .into_iter()
-            .find(|schema| !is_temporary(schema))
+        let settings = &source.context.client.settings;
+        let (user, temporary) = (settings.acting_role(), &settings.temporary_schema);
+        Ok(settings
+            .search_path
+            .current(source.catalog(), user, temporary)
             .into())
     }),
     stable("current_schemas", 1..=1, Kind::TextArray, |source, given| {
@@ -167,7 +168,7 @@ const FUNCTIONS: &[Definition] = &[
         let column = given.get(1).map_or(0, oid);
         Ok(found
             .and_then(|found| match usize::try_from(column) {
-                Ok(0) | Err(_) => texts::index_definition(&found),
+                Ok(0) | Err(_) => texts::index_definition(&found, given.get(2) == Some(&Cell::Bool(true))),
                 Ok(at) => texts::index_column(&found, at),
             })
             .into())
@@ -205,7 +206,12 @@ const FUNCTIONS: &[Definition] = &[
             _ => Cell::Null,
         })
     }),
-    stable("pg_get_expr", 2..=3, Kind::Text, |_, given| Ok(given[0].clone())),
+    stable("pg_get_expr", 2..=3, Kind::Text, |_, given| {
+        match (&given[0], given.get(2)) {
+            (Cell::Text(sql), Some(Cell::Bool(true))) => Ok(texts::without_parentheses(sql).into()),
+            (sql, _) => Ok(sql.clone()),
+        }
+    }),
     stable("pg_get_ruledef", 1..=2, Kind::Text, NONE),
     stable("pg_get_triggerdef", 1..=2, Kind::Text, NONE),
     stable("pg_get_functiondef", 1..=1, Kind::Text, |source, given| {
@@ -559,16 +565,34 @@ const FUNCTIONS: &[Definition] = &[
             Cell::Text(name) => function_number(source, name)?,
             number => oid(number),
         };
-        Ok(match number {
-            0 => "-".into(),
-            number => match procs::numbered(number) {
-                Some(proc) => proc.name().into(),
-                None => match defined::numbered(source.catalog(), number) {
-                    Some(function) => function.name.as_str().into(),
-                    None => number.to_string().into(),
-                },
+        let defined = || defined::numbered(source.catalog(), number).map(|function| function.name.clone());
+        let name = procs::function_name(number).or_else(defined);
+        Ok(name.unwrap_or_else(|| number.to_string()).into())
+    }),
+    stable("regprocedurein", 1..=1, Kind::Oid, |source, given| {
+        match &given[0] {
+            Cell::Text(text) => procedure_number(source, text).map(Cell::Int),
+            number => Ok(number.clone()),
+        }
+    }),
+    stable("regprocedureout", 1..=1, Kind::Text, |source, given| {
+        let number = match &given[0] {
+            Cell::Text(text) => procedure_number(source, text)?,
+            number => oid(number),
+        };
+        let (name, arguments) = match procs::numbered(number) {
+            Some(proc) => (proc.name().to_string(), proc.argument_types()),
+            None => match defined::numbered(source.catalog(), number) {
+                Some(function) => (function.name.clone(), defined::argument_types(function)),
+                None if number == 0 => return Ok("-".into()),
+                None => return Ok(number.to_string().into()),
             },
-        })
+        };
+        let names = arguments.iter().map(|of| {
+            let name = types::name_in(source.catalog(), *of, None);
+            name.unwrap_or_else(|| of.to_string())
+        });
+        Ok(format!("{name}({})", names.collect::<Vec<_>>().join(",")).into())
     }),
 ];
 
@@ -601,6 +625,37 @@ fn function_number(source: &Source<'_>, name: &str) -> Result<i64, SqlError> {
             Err(SqlError::statement("42725", message))
         }
     }
+}
+
+/// Returns the number of the function that a text names with the types of its arguments: `lower(text)`.
+fn procedure_number(source: &Source<'_>, text: &str) -> Result<i64, SqlError> {
+    if let Some(number) = oids::number(text) {
+        return Ok(number);
+    }
+    let parts = text.split_once('(');
+    let parts = parts.and_then(|(name, rest)| Some((name.trim(), rest.trim().strip_suffix(')')?.trim())));
+    let Some((name, given)) = parts else {
+        return Err(SqlError::statement("22P02", "expected a left parenthesis"));
+    };
+    if let Some(number) = types::input_function(name) {
+        return Ok(number);
+    }
+    let none = || {
+        let message = format!("function \"{text}\" does not exist");
+        SqlError::statement("42883", message)
+    };
+    let mut arguments = Vec::new();
+    for ty in given.split(',').filter(|_| !given.is_empty()) {
+        arguments.push(types::number_in(source, ty.trim()).ok_or_else(none)?);
+    }
+    let mut all = procs::named(name);
+    all.append(&mut defined::named(source, name));
+    let takes = |number: &i64| match procs::numbered(*number) {
+        Some(proc) => proc.argument_types() == arguments,
+        None => defined::numbered(source.catalog(), *number)
+            .is_some_and(|function| defined::argument_types(function) == arguments),
+    };
+    all.into_iter().find(takes).ok_or_else(none)
 }
 
 /// When this process began to look, in microseconds of the epoch.

@@ -9,6 +9,7 @@ use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use rukh_catalog::{Catalog, Domain, DomainCheck, GrantTarget, Rights, Role, RoleId};
 
+use super::default_text::default_of_type;
 use super::source::{DATABASE, Maker, Source};
 use super::table::{self, Cell, row};
 use super::texts::{Constraint, constraints, referenced_key};
@@ -210,6 +211,8 @@ const TABLES: &[Definition] = &[
         |source| {
             let row = |domain: &Domain| {
                 let (precision, scale) = numeric_digits(&domain.ty);
+                let default = domain.default.as_ref();
+                let default = default.map(|sql| default_of_type(source.catalog(), sql, &domain.ty));
                 row![
                     DATABASE,
                     &domain.schema,
@@ -218,7 +221,7 @@ const TABLES: &[Definition] = &[
                     character_length(&domain.ty),
                     precision,
                     scale,
-                    domain.default.as_ref(),
+                    default,
                     DATABASE,
                     type_schema(&domain.ty),
                     super::types::type_name(&domain.ty),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
 use rukh_engine::PartKind;
-use rukh_syntax::{parse_object_name, quoted};
+use rukh_syntax::{ObjectName, parse_object_name, quoted};
 
 use super::relations::{Relation, relation, relations};
 use super::source::{DATABASE, Source};
@@ -258,7 +258,9 @@ pub(crate) fn relation_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, 
             None => match relation_named(source, text)? {
                 Some(relation) => Ok(Cell::Int(relation.oid())),
                 None => {
-                    let message = format!("relation \"{text}\" does not exist");
+                    let ObjectName { schema, name, .. } = parse_object_name(text)?;
+                    let schema = schema.map_or(String::new(), |schema| format!("{schema}."));
+                    let message = format!("relation \"{schema}{name}\" does not exist");
                     Err(SqlError::statement("42P01", message))
                 }
             },

@@ -10,6 +10,7 @@
 //! | `types`       | `pg_type`, names of types                                                   |
 //! | `relations`   | tables, indexes, views, sequences and these tables themselves, as one list   |
 //! | `rows`        | makers of the rows                                                          |
+//! | `default_text` | defaults of columns, as they are shown                                     |
 //! | `texts`       | definitions of indexes and constraints as SQL                               |
 //! | `view_text`   | queries of views, as they are shown                                        |
 //! | `arrays`      | functions on arrays                                                         |
@@ -25,6 +26,7 @@
 
 mod arrays;
 mod casts;
+mod default_text;
 mod defined;
 mod functions;
 mod information;
@@ -41,11 +43,13 @@ mod texts;
 mod types;
 mod view_text;
 
+pub(crate) use default_text::default_text;
 pub(crate) use functions::{learn_functions, register};
 pub(crate) use information::{information_names, information_table};
 pub(crate) use lookup::schemas;
+pub use procs::function_name;
 pub(crate) use relations::{Relation, is_constraint, relation};
 pub(crate) use schema::PgCatalog;
 pub(crate) use table::Kind;
-pub(crate) use texts::referenced_key;
-pub(crate) use types::type_name;
+pub(crate) use texts::{in_parentheses, referenced_key};
+pub(crate) use types::column_type_name;

@@ -83,6 +83,16 @@ pub(super) fn numbered(oid: i64) -> Option<&'static Proc> {
     known().get(at)
 }
 
+/// Returns the name of the function with a number, as `regproc` shows it; `None` of those that are defined in a database.
+pub fn function_name(oid: i64) -> Option<String> {
+    match oid {
+        0 => Some("-".to_string()),
+        oid => types::input_function_name(oid)
+            .map(str::to_string)
+            .or_else(|| numbered(oid).map(|proc| proc.name.clone())),
+    }
+}
+
 /// Returns the numbers of the functions of a name.
 pub(super) fn named(name: &str) -> Vec<i64> {
     let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
@@ -95,6 +105,11 @@ pub(super) fn named(name: &str) -> Vec<i64> {
 impl Proc {
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the numbers of the types of the arguments.
+    pub(super) fn argument_types(&self) -> Vec<i64> {
+        self.arguments.clone()
     }
 
     /// Returns the arguments as `pg_get_function_arguments` shows them.

@@ -9,11 +9,12 @@ use rukh_syntax::sqlparser::keywords::ALL_KEYWORDS;
 
 use crate::exec::session_settings::cursors::ShownCursor;
 
+use super::default_text::{default_of_type, default_text};
 use super::lookup::{self, schemas, settings};
 use super::relations::{Attribute, Relation, relations};
 use super::source::{DATABASE, Maker, Source};
 use super::table::{Cell, row};
-use super::texts::{commented, constraints, domain_check, index_definition, place, places};
+use super::texts::{commented, constraints, domain_check, in_parentheses, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
 use super::{casts, defined, operators, procs, view_text};
 use crate::bind::system::oids;
@@ -32,7 +33,9 @@ const MAKERS: &[(&str, Maker)] = &[
     }),
     ("pg_attrdef", |source| {
         let tables = source.catalog().tables();
-        tables.flat_map(|table| defaults(table)).collect()
+        tables
+            .flat_map(|table| defaults(source.catalog(), table))
+            .collect()
     }),
     ("pg_attribute", |source| {
         let all = relations(source.catalog());
@@ -178,7 +181,7 @@ const MAKERS: &[(&str, Maker)] = &[
                 Relation::PrimaryKey(table) | Relation::Index(table, _) => table,
                 _ => return None,
             };
-            let definition = index_definition(&relation);
+            let definition = index_definition(&relation, false);
             Some(row![
                 &table.schema,
                 &table.name,
@@ -315,7 +318,7 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_timezone_names", |_| {
         vec![row!["UTC", "UTC", "00:00:00", false]]
     }),
-    ("pg_type", |source| types::pg_type(source)),
+    ("pg_type", |source| types::pg_type(source, default_of_type)),
     ("pg_user", users),
     ("pg_matviews", |source| {
         let path = source.path();
@@ -356,15 +359,16 @@ pub(super) fn maker(table: &SystemTable) -> Option<Maker> {
     found.map(|(_, maker)| *maker)
 }
 
-fn defaults(table: &Table) -> Vec<Vec<Cell>> {
+fn defaults(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {
     let columns = table.columns.iter();
     columns
         .filter_map(|column| {
-            let generated = column.values.generated.as_ref().map(|generated| &generated.sql);
-            let text = match column.values.identity {
-                Some(_) => return None,
-                None => generated.or(column.default.as_ref())?,
-            };
+            let generated = column
+                .values
+                .generated
+                .as_ref()
+                .map(|generated| generated.sql.clone());
+            let text = generated.or_else(|| default_text(catalog, column))?;
             let oid = oids::default(table, column.id);
             Some(row![oid, oids::object(table.id.0), place(table, column.id), text])
         })
@@ -542,7 +546,7 @@ fn constraint_rows(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {
                 constraint.kind,
                 key.is_some_and(|key| key.timing != ForeignTiming::NotDeferrable),
                 key.is_some_and(|key| key.timing == ForeignTiming::Deferred),
-                key.is_none_or(|key| !key.not_valid),
+                constraint.valid,
                 oids::object(constraint.table.id.0),
                 0,
                 constraint.index,
@@ -676,7 +680,7 @@ fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {
         Some(expressions.join(", ")).filter(|text| !text.is_empty()),
         index
             .and_then(|index| index.predicate.as_ref())
-            .map(|predicate| &predicate.sql),
+            .map(|predicate| in_parentheses(&predicate.sql)),
     ])
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     TimestampTz,
     /// The number of an object.
     Oid,
+    /// The number of a function, which a server shows as its name.
+    RegProc,
     /// The name of an object.
     Name,
     /// One character, `"char"`.
@@ -53,7 +55,8 @@ impl Kind {
             "int8" => Kind::Int8,
             "float4" | "float8" => Kind::Float8,
             "timestamptz" => Kind::TimestampTz,
-            "oid" | "regproc" => Kind::Oid,
+            "oid" => Kind::Oid,
+            "regproc" => Kind::RegProc,
             "name" => Kind::Name,
             "char" => Kind::Char,
             "json" => Kind::Json,
@@ -73,7 +76,7 @@ impl Kind {
             Kind::Bool => ArrowType::Boolean,
             Kind::Int2 => ArrowType::Int16,
             Kind::Int4 => ArrowType::Int32,
-            Kind::Int8 | Kind::Oid => ArrowType::Int64,
+            Kind::Int8 | Kind::Oid | Kind::RegProc => ArrowType::Int64,
             Kind::Float8 => ArrowType::Float64,
             Kind::Text | Kind::Name | Kind::Char | Kind::Json => ArrowType::Utf8,
             Kind::TimestampTz => ArrowType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
@@ -88,6 +91,7 @@ impl Kind {
     pub(crate) fn wire(self) -> Option<u32> {
         match self {
             Kind::Oid => Some(26),
+            Kind::RegProc => Some(24),
             Kind::Name => Some(19),
             Kind::Char => Some(18),
             Kind::Json => Some(114),
@@ -110,6 +114,7 @@ impl Kind {
             Kind::Text => 25,
             Kind::TimestampTz => 1184,
             Kind::Oid => 26,
+            Kind::RegProc => 24,
             Kind::Name => 19,
             Kind::Char => 18,
             Kind::Json => 114,
@@ -239,7 +244,7 @@ pub(crate) fn array<'a>(kind: Kind, cells: impl Iterator<Item = &'a Cell>) -> Ar
                 .map(|cell| int(cell).and_then(|value| i32::try_from(value).ok()))
                 .collect::<Int32Array>(),
         ),
-        Kind::Int8 | Kind::Oid => Arc::new(cells.map(int).collect::<Int64Array>()),
+        Kind::Int8 | Kind::Oid | Kind::RegProc => Arc::new(cells.map(int).collect::<Int64Array>()),
         Kind::Float8 => Arc::new(
             cells
                 .map(|cell| match cell {

@@ -17,7 +17,7 @@ use super::relations::{Relation, is_constraint, primary_key_name};
 use crate::bind::system::oids;
 
 /// Returns `CREATE INDEX …` of an index, with the name of its method as PostgreSQL writes it.
-pub(crate) fn index_definition(relation: &Relation<'_>) -> Option<String> {
+pub(crate) fn index_definition(relation: &Relation<'_>, pretty: bool) -> Option<String> {
     match relation {
         Relation::PrimaryKey(table) => Some(format!(
             "CREATE UNIQUE INDEX {} ON {}.{} USING btree ({})",
@@ -33,9 +33,42 @@ pub(crate) fn index_definition(relation: &Relation<'_>) -> Option<String> {
             let method = if index.is_columnar() { "columnar" } else { "btree" };
             let (head, rest) = sql.split_once(" ON ")?;
             let keys = rest.find(" (")?;
-            Some(format!("{head} ON {full} USING {method}{}", &rest[keys..]))
+            let mut definition = format!("{head} ON {full} USING {method}{}", &rest[keys..]);
+            if let (false, Some(predicate)) = (pretty, &index.predicate) {
+                definition.truncate(definition.len() - predicate.sql.len());
+                definition += &in_parentheses(&predicate.sql);
+            }
+            Some(definition)
         }
         _ => None,
+    }
+}
+
+/// Returns an expression as PostgreSQL writes it unless the pretty form is wanted: in parentheses, if it has an operator.
+pub(crate) fn in_parentheses(sql: &str) -> String {
+    match parse_expression(sql) {
+        Ok(
+            Expr::BinaryOp { .. }
+            | Expr::UnaryOp { .. }
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..)
+            | Expr::Between { .. }
+            | Expr::InList { .. }
+            | Expr::Like { .. }
+            | Expr::ILike { .. },
+        ) => format!("({sql})"),
+        _ => sql.to_string(),
+    }
+}
+
+/// Returns such an expression in its pretty form.
+pub(crate) fn without_parentheses(sql: &str) -> &str {
+    let inner = sql.strip_prefix('(').and_then(|sql| sql.strip_suffix(')'));
+    match (inner, parse_expression(sql)) {
+        (Some(inner), Ok(Expr::Nested(_))) => inner,
+        _ => sql,
     }
 }
 
@@ -78,6 +111,8 @@ pub(crate) struct Constraint<'a> {
     pub(crate) check: Option<&'a str>,
     /// What a foreign key refers to.
     pub(crate) foreign: Option<(&'a Table, &'a ForeignKey)>,
+    /// Whether no row breaks it: of one that was added NOT VALID it is unknown.
+    pub(crate) valid: bool,
 }
 
 /// Returns the condition of a domain, which calls its value VALUE.
@@ -118,6 +153,7 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
         definition: format!("PRIMARY KEY ({})", element_list(table, &table.primary_key)),
         check: None,
         foreign: None,
+        valid: true,
     };
     let unique = table.indexes.iter().filter(|index| is_constraint(index));
     let unique = unique.map(|index: &Index| {
@@ -140,6 +176,7 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
             definition: format!("UNIQUE ({}){include}", element_list(table, &index.elements)),
             check: None,
             foreign: None,
+            valid: true,
         }
     });
     let checks = table.checks.iter().enumerate().map(|(at, check)| Constraint {
@@ -149,9 +186,13 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
         kind: "c",
         index: 0,
         columns: check.columns.iter().map(|id| place(table, *id)).collect(),
-        definition: format!("CHECK (({}))", check.sql),
+        definition: match check.not_valid {
+            true => format!("CHECK (({})) NOT VALID", check.sql),
+            false => format!("CHECK (({}))", check.sql),
+        },
         check: Some(&check.sql),
         foreign: None,
+        valid: !check.not_valid,
     });
     let keys = table.foreign_keys.iter().enumerate();
     let keys = keys.filter_map(|(at, key)| {
@@ -166,6 +207,7 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
             definition: foreign_key_sql(catalog, table, key),
             check: None,
             foreign: Some((referenced, key)),
+            valid: !key.not_valid,
         })
     });
     let primary = table.row_id().is_none().then_some(primary);

@@ -1,6 +1,6 @@
 //! Types as clients read of them: their numbers, modifiers and names.
 
-use rukh_catalog::{Catalog, Domain};
+use rukh_catalog::{Catalog, Column, Domain};
 use rukh_keys::DataType;
 use rukh_syntax::parse_object_name;
 
@@ -105,6 +105,15 @@ pub(crate) fn type_name(ty: &DataType) -> String {
     found.map_or("unknown", |known| known.name).to_string()
 }
 
+/// Returns the name of the type that a column is declared of, of a domain that of its values.
+pub(crate) fn column_type_name(column: &Column) -> String {
+    match column_oid(column) {
+        VARCHAR => "varchar".to_string(),
+        VARCHAR_ARRAY => "_varchar".to_string(),
+        _ => type_name(&column.ty),
+    }
+}
+
 /// Returns length or precision as PostgreSQL packs it, or -1 for none.
 pub(crate) fn modifier_of(ty: &DataType) -> i64 {
     match ty {
@@ -124,6 +133,20 @@ pub(crate) fn modifier_of(ty: &DataType) -> i64 {
         _ => -1,
     }
 }
+
+/// Returns the number of the type that a column is declared of, of a domain that of its values.
+pub(crate) fn column_oid(column: &Column) -> i64 {
+    match (column.is_text(), column.ty) {
+        (false, DataType::Varchar(None)) => VARCHAR,
+        (false, ty) if ty.element() == Some(DataType::Varchar(None)) => VARCHAR_ARRAY,
+        (_, ty) => oid_of(&ty),
+    }
+}
+
+/// The number of `character varying`.
+const VARCHAR: i64 = 1043;
+/// The number of its arrays.
+const VARCHAR_ARRAY: i64 = 1015;
 
 /// Returns the length of values, or -1 where it varies.
 pub(crate) fn length_of(oid: i64) -> i64 {
@@ -253,6 +276,11 @@ pub(crate) fn input_function(name: &str) -> Option<i64> {
     (name == "array_in").then_some(ARRAY_IN)
 }
 
+/// Returns the name of such a function.
+pub(super) fn input_function_name(oid: i64) -> Option<&'static str> {
+    (oid == ARRAY_IN).then_some("array_in")
+}
+
 /// Returns the collation of a type's values; 0 for those that have none.
 pub(crate) fn collation_of(oid: i64) -> i64 {
     match oid {
@@ -262,8 +290,13 @@ pub(crate) fn collation_of(oid: i64) -> i64 {
     }
 }
 
+/// Shows a default of values of a type.
+type DefaultText = fn(&Catalog, &str, &DataType) -> String;
+
 /// The rows of `pg_type`.
-pub(super) fn pg_type(source: &Source<'_>) -> Vec<Vec<Cell>> {
+///
+/// `default_text` shows defaults of values of a type.
+pub(super) fn pg_type(source: &Source<'_>, default_text: DefaultText) -> Vec<Vec<Cell>> {
     let row = |ty: &Type, array| type_row(ty, array, (oids::PG_CATALOG, oids::OWNER));
     let own = TYPES.iter().map(|ty| row(ty, false));
     let arrays = TYPES.iter().filter(|ty| ty.array != 0);
@@ -286,12 +319,12 @@ pub(super) fn pg_type(source: &Source<'_>) -> Vec<Vec<Cell>> {
             row(true, format!("_{}", defined.name())),
         ]
     });
-    let domains = domains(source.catalog()).map(|domain| domain_row(source, domain));
+    let domains = domains(source.catalog()).map(|domain| domain_row(source, domain, default_text));
     own.chain(arrays).chain(defined).chain(domains).collect()
 }
 
 /// A domain is stored as values of its type are.
-fn domain_row(source: &Source<'_>, domain: &Domain) -> Vec<Cell> {
+fn domain_row(source: &Source<'_>, domain: &Domain, default_text: DefaultText) -> Vec<Cell> {
     let base = oid_of(&domain.ty);
     let found = TYPES.iter().find(|ty| ty.oid == base);
     let (length, category) = match (&domain.ty, found) {
@@ -304,6 +337,8 @@ fn domain_row(source: &Source<'_>, domain: &Domain) -> Vec<Cell> {
     let ty = ty(oid, "", "", length, category, 0);
     let mut row = type_row(&ty, false, (oids::schema(&domain.schema), owner));
     let below = domain.domain.as_ref().map(|below| oids::object(below.id));
+    let default = domain.default.as_ref();
+    let default = default.map(|sql| default_text(source.catalog(), sql, &domain.ty));
     let set = [
         (TYPE_NAME, domain.name.as_str().into()),
         (TYPE_KIND, "d".into()),
@@ -311,7 +346,7 @@ fn domain_row(source: &Source<'_>, domain: &Domain) -> Vec<Cell> {
         (TYPE_BASE, below.unwrap_or(base).into()),
         (TYPE_MODIFIER, modifier_of(&domain.ty).into()),
         (TYPE_COLLATION, collation_of(base).into()),
-        (TYPE_DEFAULT, domain.default.as_ref().into()),
+        (TYPE_DEFAULT, default.into()),
     ];
     for (at, cell) in set {
         row[at] = cell;

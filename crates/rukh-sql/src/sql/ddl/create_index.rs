@@ -130,7 +130,7 @@ fn index_element(table: &Table, definition: &KeyElementDefinition) -> Result<Key
 }
 
 /// Makes an element of an expression; one that is a column or a hash of one is stored as such.
-fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> {
+pub(in crate::sql::ddl) fn key_expression(table: &Table, expr: &ast::Expr) -> Result<KeyExpr, SqlError> {
     let (typed, sql) = stored_expression(table, expr, "index expression")?;
     if let Expr::Column(column) = &typed.expr
         && let Some(column) = table.column_named(&column.name)
@@ -187,7 +187,10 @@ fn hash_element(table: &Table, expr: &Expr) -> Option<KeyExpr> {
     })
 }
 
-fn index_predicate(table: &Table, predicate: &Expression) -> Result<IndexPredicate, SqlError> {
+pub(in crate::sql::ddl) fn index_predicate(
+    table: &Table,
+    predicate: &Expression,
+) -> Result<IndexPredicate, SqlError> {
     let place = |error: SqlError| error.at(predicate.position);
     let (typed, sql) = stored_expression(table, &predicate.expr, "index predicate").map_err(place)?;
     if typed.ty != DataType::Boolean {

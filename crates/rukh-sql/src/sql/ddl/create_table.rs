@@ -20,7 +20,9 @@ use super::create_index::index_error;
 use super::foreign::add_foreign_keys;
 use super::lifetime::set_lifetime;
 use super::like;
-use super::names::{domain_of, duplicate_constraint, free_name_beside, is_taken, key_name, schema_of};
+use super::names::{
+    domain_of, duplicate_constraint, first_free, free_name_beside, is_taken, is_varchar, key_name, schema_of,
+};
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
@@ -338,6 +340,7 @@ fn columns(
                 identity,
                 counter: definition.counter,
                 domain: domain_of(catalog, &definition.ty)?,
+                varchar: is_varchar(&definition.ty),
                 ..ColumnValues::default()
             },
             family: definition
@@ -398,11 +401,7 @@ pub(super) fn own_sequence(
             return Err(SqlError::statement("42P07", message).at(given.position));
         }
         Some(given) => given.name.clone(),
-        None => {
-            let base = format!("{}_{}_seq", table.name, column.text);
-            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            names.find(|name| !is_taken(name)).unwrap_or(base)
-        }
+        None => first_free([&table.name, &column.text, "seq"], |name| !is_taken(name)),
     };
     sequence(
         schema,

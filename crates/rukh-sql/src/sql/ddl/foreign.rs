@@ -6,7 +6,7 @@ use rukh_catalog::{
 use rukh_keys::DataType;
 use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
 
-use super::names::check_new_constraint;
+use super::names::{check_new_constraint, first_free};
 use crate::exec::session_settings::notice::Notice;
 use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
@@ -214,9 +214,8 @@ fn name_of(table: &Table, definition: &ForeignKeyDefinition) -> Result<String, S
         }
         None => {
             let columns: Vec<&str> = definition.columns.iter().map(|name| name.text.as_str()).collect();
-            let base = format!("{}_{}_fkey", table.name, columns.join("_"));
-            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            Ok(names.find(|name| !table.has_constraint(name)).unwrap_or(base))
+            let parts = [&table.name, &columns.join("_"), "fkey"];
+            Ok(first_free(parts, |name| !table.has_constraint(name)))
         }
     }
 }

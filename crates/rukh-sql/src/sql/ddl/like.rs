@@ -82,6 +82,7 @@ pub(super) fn expanded(
                 whole.checks.push(CheckDefinition {
                     name: Some(named(&check.name, clause)),
                     condition: expression(&check.sql, clause)?,
+                    not_valid: false,
                 });
             }
         }
@@ -156,6 +157,9 @@ fn column_like(
         name: named(&column.name, clause),
         ty: match &values.domain {
             Some(domain) => domain_type_name(domain, clause.table.position),
+            None if values.varchar => TypeName::Varchar {
+                array: column.ty.element().is_some(),
+            },
             None => TypeName::Known(column.ty),
         },
         nullable: (!column.nullable).then_some(false),

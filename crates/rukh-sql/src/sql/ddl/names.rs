@@ -1,6 +1,6 @@
 //! Names of what is defined: whether they are free, and what is said where they are not there.
 
-use rukh_catalog::{Catalog, CatalogError, Domain, PUBLIC, Table, Type, default_key_name};
+use rukh_catalog::{Catalog, CatalogError, Domain, PUBLIC, Table, Type, made_name};
 use rukh_syntax::{Name, ObjectName, TypeName, undefined_type};
 
 use crate::exec::session_settings::notice::Notice;
@@ -54,18 +54,18 @@ pub(super) fn free_name_beside(
     suffix: &str,
     names: &[String],
 ) -> String {
-    let base = format!("{}_{}_{suffix}", table.name, parts.join("_"));
     let is_free =
         |name: &String| catalog.check_name_free(&table.schema, name).is_ok() && !names.contains(name);
-    first_free(base, is_free)
+    first_free([&table.name, &parts.join("_"), suffix], is_free)
 }
 
-fn first_free(base: String, is_free: impl Fn(&String) -> bool) -> String {
-    let mut numbered = (1u32..).map(|n| format!("{base}{n}"));
-    match is_free(&base) {
-        true => base,
-        false => numbered.find(is_free).unwrap_or(base),
-    }
+/// Makes a name of its parts, with the first number behind it that makes it free.
+pub(super) fn first_free([first, second, label]: [&str; 3], is_free: impl Fn(&String) -> bool) -> String {
+    let labels = std::iter::once(label.to_string()).chain((1u32..).map(|n| format!("{label}{n}")));
+    let mut names = labels.map(|label| made_name(first, second, &label));
+    names
+        .find(is_free)
+        .unwrap_or_else(|| made_name(first, second, label))
 }
 
 /// Returns the name of the primary key of a table: the declared one, which must be free, or `t_pkey` with the first number behind
@@ -78,7 +78,7 @@ pub(super) fn key_name(
 ) -> Result<String, SqlError> {
     let is_free = |name: &String| name != table && catalog.check_name_free(schema, name).is_ok();
     match declared {
-        None => Ok(first_free(default_key_name(table), is_free)),
+        None => Ok(first_free([table, "", "pkey"], is_free)),
         Some(name) if is_free(&name.text) => Ok(name.text.clone()),
         Some(Name { text, position }) => {
             let taken = CatalogError::DuplicateRelation { name: text.clone() };
@@ -136,6 +136,11 @@ pub(super) fn type_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Result<
     found
         .map(|found| found.as_ref())
         .ok_or_else(|| undefined_type(name, false).into())
+}
+
+/// Whether a type is declared as VARCHAR without a length.
+pub(super) fn is_varchar(ty: &TypeName) -> bool {
+    matches!(ty, TypeName::Varchar { .. })
 }
 
 /// Returns the domain that a column is declared of, if it is of one.

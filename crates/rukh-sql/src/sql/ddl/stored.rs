@@ -6,6 +6,7 @@ use datafusion::logical_expr::ExprSchemable;
 use rukh_catalog::{Check, Column, Generated, Table};
 use rukh_keys::DataType;
 
+use super::names::first_free;
 use crate::bind::types::expressions::{TypedExpression, stored_expression};
 use crate::bind::types::table_schema::table_schema;
 use crate::bind::types::typed_casts::literal_text;
@@ -16,18 +17,20 @@ use rukh_syntax::{CheckDefinition, Expression, Name};
 /// Makes a CHECK constraint of the table, under a name of its own if it has none.
 pub(super) fn check_constraint(table: &Table, definition: &CheckDefinition) -> Result<Check, SqlError> {
     let (typed, sql) = typed_check(table, &definition.condition)?;
-    let base = match typed.columns.as_slice() {
-        [only] => format!("{}_{}_check", table.name, table.column_name(*only)),
-        _ => format!("{}_check", table.name),
+    let column = match typed.columns.as_slice() {
+        [only] => table.column_name(*only),
+        _ => "",
     };
     let is_taken = |name: &str| table.checks.iter().any(|check| check.name == name);
-    let name = constraint_name(definition.name.as_ref(), base, is_taken, || {
+    let parts = [table.name.as_str(), column, "check"];
+    let name = constraint_name(definition.name.as_ref(), parts, is_taken, || {
         format!("relation \"{}\"", table.name)
     })?;
     Ok(Check {
         name,
         sql,
         columns: typed.columns,
+        not_valid: definition.not_valid,
     })
 }
 
@@ -48,13 +51,13 @@ pub(super) fn typed_check(
     Ok((typed, sql))
 }
 
-/// Returns the name of a new constraint: the one that its definition has, or the first of `base`, `base1`, … that is free.
+/// Returns the name of a new constraint: the one that its definition has, or one that is made of these parts.
 ///
 /// # Errors
 /// 42710 if the name is taken on the `owner`, such as `relation "t"`.
 pub(super) fn constraint_name(
     defined: Option<&Name>,
-    base: String,
+    parts: [&str; 3],
     is_taken: impl Fn(&str) -> bool,
     owner: impl Fn() -> String,
 ) -> Result<String, SqlError> {
@@ -64,10 +67,7 @@ pub(super) fn constraint_name(
             Err(SqlError::statement("42710", message).at(*position))
         }
         Some(name) => Ok(name.text.clone()),
-        None => {
-            let mut names = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}{n}")));
-            Ok(names.find(|name| !is_taken(name)).unwrap_or(base))
-        }
+        None => Ok(first_free(parts, |name| !is_taken(name))),
     }
 }
 

@@ -28,7 +28,7 @@ use sqlparser::tokenizer::Token;
 use crate::StatementError;
 use crate::read::definitions::create_index::primary_key_element;
 use crate::read::definitions::create_table;
-use crate::read::definitions::data_type::type_name;
+use crate::read::definitions::data_type::{accept_collation, type_name};
 use crate::read::definitions::foreign::{foreign_key, timing};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence;
@@ -474,9 +474,7 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> 
         let position = reader.position();
         let ty = reader.data_type()?;
         let ty = type_name(&ty, position)?;
-        if reader.peeks(&["collate"]) {
-            return Err(reader.unsupported("COLLATE in ALTER COLUMN TYPE is not supported"));
-        }
+        accept_collation(reader)?;
         let using = match reader.accept(&["using"]) {
             false => None,
             true => {

@@ -4,6 +4,7 @@ use rukh_keys::SortOrder;
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
+use crate::read::definitions::data_type::accept_collation;
 use crate::read::reader::Reader;
 use crate::tree::{CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Statement};
 
@@ -84,11 +85,7 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, Statem
     } else {
         KeyExprDefinition::Column(reader.name()?)
     };
-    if reader.peeks(&["collate"]) {
-        return Err(reader
-            .unsupported("COLLATE is not supported")
-            .with_hint("Text is ordered by its bytes."));
-    }
+    accept_collation(reader)?;
     operator_class(reader)?;
     let order = sort_order(reader);
     check_nulls(reader, order)?;

@@ -26,7 +26,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
 use crate::read::definitions::create_index::{is_columnar, primary_key_element, sort_order};
-use crate::read::definitions::data_type::type_name;
+use crate::read::definitions::data_type::{accept_collation, type_name};
 use crate::read::definitions::foreign::{foreign_key, references};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence::identity_options;
@@ -327,7 +327,10 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
         return Ok(());
     }
     if reader.peeks(&["check"]) {
-        table.checks.push(check(reader, name)?);
+        let mut check = check(reader, name)?;
+        // No row is there that could break it.
+        check.not_valid = false;
+        table.checks.push(check);
         return Ok(());
     }
     if reader.peeks(&["foreign"]) {
@@ -454,7 +457,7 @@ fn column_option(
             columns,
         });
     } else if reader.peeks(&["check"]) {
-        table.checks.push(check(reader, constraint)?);
+        table.checks.push(column_check(reader, constraint)?);
     } else if reader.peeks(&["references"]) {
         let key = references(reader, constraint, vec![column.name.clone()])?;
         table.foreign_keys.push(key);
@@ -462,6 +465,8 @@ fn column_option(
         generated(reader, column)?;
     } else if reader.accept(&["family"]) {
         column.family = Some(reader.name()?);
+    } else if constraint.is_none() && reader.peeks(&["collate"]) {
+        accept_collation(reader)?;
     } else if constraint.is_some() {
         refuse_column_option(reader)?;
         return Err(reader.unexpected());
@@ -509,14 +514,29 @@ fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(),
     check_one_source(column, position)
 }
 
-/// Reads `CHECK (condition)`.
+/// Reads `CHECK (condition) [NO INHERIT] [NOT VALID]`, in either order.
 pub(crate) fn check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<CheckDefinition, StatementError> {
+    let mut check = column_check(reader, name)?;
+    check.not_valid = reader.accept(&["not", "valid"]);
+    accept_no_inherit(reader);
+    Ok(check)
+}
+
+/// Reads `CHECK (condition) [NO INHERIT]`.
+fn column_check(reader: &mut Reader<'_>, name: Option<Name>) -> Result<CheckDefinition, StatementError> {
     reader.expect(&["check"])?;
     let condition = in_parentheses(reader)?;
-    if reader.accept(&["no", "inherit"]) || reader.peeks(&["not", "valid"]) {
-        return Err(reader.unsupported("NO INHERIT and NOT VALID are not supported"));
-    }
-    Ok(CheckDefinition { name, condition })
+    accept_no_inherit(reader);
+    Ok(CheckDefinition {
+        name,
+        condition,
+        not_valid: false,
+    })
+}
+
+/// Passes over NO INHERIT: no table inherits anything.
+fn accept_no_inherit(reader: &mut Reader<'_>) {
+    reader.accept(&["no", "inherit"]);
 }
 
 pub(super) fn in_parentheses(reader: &mut Reader<'_>) -> Result<Expression, StatementError> {
@@ -604,7 +624,6 @@ fn check_one_source(column: &ColumnDefinition, position: usize) -> Result<(), St
 
 fn refuse_column_option(reader: &Reader<'_>) -> Result<(), StatementError> {
     for (word, what) in [
-        ("collate", "COLLATE is not supported"),
         (
             "counter",
             "COUNTER stands where the type does, as in c COUNTER: it is a 64-bit integer",

@@ -4,6 +4,7 @@ use rukh_keys::{DataType, EnumType, RecordType, ValueError};
 use sqlparser::ast::{self, ArrayElemTypeDef, DataType as Parsed, ExactNumberInfo, Ident, TimezoneInfo};
 
 use crate::StatementError;
+use crate::read::reader::Reader;
 use crate::tree::{ObjectName, TypeName};
 
 /// Returns the type of a column, or of a CAST, that is written like this.
@@ -57,7 +58,19 @@ pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, St
                 of: None,
             })
         }
+        (Ok(_), of) if is_varchar(of) => Ok(TypeName::Varchar { array }),
         (found, _) => found.map(TypeName::Known).map_err(|error| error.at(position)),
+    }
+}
+
+/// Whether a type is VARCHAR without a length.
+fn is_varchar(parsed: &Parsed) -> bool {
+    match parsed {
+        Parsed::Varchar(None) | Parsed::CharacterVarying(None) | Parsed::CharVarying(None) => true,
+        Parsed::Custom(name, modifiers) => {
+            modifiers.is_empty() && name.to_string().trim_matches('"').eq_ignore_ascii_case("varchar")
+        }
+        _ => false,
     }
 }
 
@@ -90,6 +103,23 @@ pub fn found_data_type(name: &ast::ObjectName) -> Option<DataType> {
     let number = |prefix| word.value.strip_prefix(prefix)?.parse().ok();
     let of_enum = number(ENUM).and_then(EnumType::numbered).map(DataType::Enum);
     of_enum.or_else(|| Some(DataType::Record(RecordType::numbered(number(RECORD)?)?)))
+}
+
+/// Passes over `COLLATE name`, if it says how text is ordered anyway: by its bytes.
+///
+/// Fails with 0A000 on another collation.
+pub(crate) fn accept_collation(reader: &mut Reader<'_>) -> Result<(), StatementError> {
+    if !reader.accept(&["collate"]) {
+        return Ok(());
+    }
+    let name = reader.object_name()?;
+    let is_system = name.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+    if is_system && matches!(name.name.as_str(), "default" | "C" | "POSIX" | "ucs_basic") {
+        return Ok(());
+    }
+    let message = format!("collation \"{}\" is not supported", name.name);
+    let error = StatementError::unsupported(message).at(name.position);
+    Err(error.with_hint("Text is ordered by its bytes, as with COLLATE \"C\"."))
 }
 
 fn float(bits: u64) -> Result<DataType, StatementError> {

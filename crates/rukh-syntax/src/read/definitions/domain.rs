@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 
 use crate::StatementError;
 use crate::read::definitions::create_table::in_parentheses;
-use crate::read::definitions::data_type::type_name;
+use crate::read::definitions::data_type::{accept_collation, type_name};
 use crate::read::definitions::types::{renamed_or_moved, statement};
 use crate::read::reader::Reader;
 use crate::tree::{CheckDefinition, DomainAction, DomainDefinition, Expression, Statement, TypeStatement};
@@ -33,9 +33,7 @@ pub(crate) fn create_domain(reader: &mut Reader<'_>) -> Result<Statement, Statem
         nullable: None,
         checks: Vec::new(),
     };
-    if reader.accept(&["collate"]) {
-        return Err(reader.unsupported("COLLATE of a domain is not supported"));
-    }
+    accept_collation(reader)?;
     loop {
         let position = reader.position();
         let constraint = match reader.accept(&["constraint"]) {
@@ -51,6 +49,7 @@ pub(crate) fn create_domain(reader: &mut Reader<'_>) -> Result<Statement, Statem
                 domain.checks.push(CheckDefinition {
                     name: constraint,
                     condition,
+                    not_valid: false,
                 });
                 continue;
             }
@@ -104,12 +103,12 @@ pub(crate) fn alter_domain(reader: &mut Reader<'_>) -> Result<Statement, Stateme
                 false => None,
             };
             reader.expect(&["check"])?;
-            let check = CheckDefinition {
+            let condition = in_parentheses(reader)?;
+            DomainAction::Add(CheckDefinition {
                 name: constraint,
-                condition: in_parentheses(reader)?,
-            };
-            let valid = !reader.accept(&["not", "valid"]);
-            DomainAction::Add { check, valid }
+                condition,
+                not_valid: reader.accept(&["not", "valid"]),
+            })
         }
         () => return renamed_or_moved(reader, name),
     };

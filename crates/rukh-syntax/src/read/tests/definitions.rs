@@ -189,10 +189,10 @@ fn create_table_errors() {
             46,
         ),
         (
-            "CREATE TABLE t (a INT COLLATE c)",
+            "CREATE TABLE t (a INT COLLATE \"de_DE\")",
             "0A000",
-            "COLLATE is not supported",
-            23,
+            "collation \"de_DE\" is not supported",
+            31,
         ),
         (
             "CREATE TABLE t (a INT FOO)",

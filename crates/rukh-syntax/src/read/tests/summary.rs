@@ -435,13 +435,7 @@ fn type_statement(statement: &TypeStatement) -> String {
                 DomainAction::Default(None) => "no default".to_string(),
                 DomainAction::Nullable(true) => "null".to_string(),
                 DomainAction::Nullable(false) => "not null".to_string(),
-                DomainAction::Add { check, valid } => {
-                    format!(
-                        "add{}{}",
-                        constraint(check),
-                        if *valid { "" } else { " not valid" }
-                    )
-                }
+                DomainAction::Add(check) => format!("add{}", constraint(check)),
                 DomainAction::DropConstraint { name, if_exists } => {
                     format!("drop {}{}", name.text, if *if_exists { " if exists" } else { "" })
                 }
@@ -467,7 +461,11 @@ fn type_statement(statement: &TypeStatement) -> String {
 
 fn constraint(check: &CheckDefinition) -> String {
     let name = check.name.as_ref().map_or(String::new(), text);
-    format!(" check {name}({})", check.condition.expr)
+    format!(
+        " check {name}({}){}",
+        check.condition.expr,
+        maybe(&check.not_valid, "not valid")
+    )
 }
 
 pub(crate) fn column(column: &ColumnDefinition) -> String {

@@ -15,18 +15,20 @@
 //! bytes ([`DataType::has_key_bytes_of`]). Blocks of columnar tables name none either, and have other numbers for REAL than for DOUBLE.
 //!
 //! For other types, and with USING, all rows are rewritten, in one batch with the definition; those of a column of a key or an index under
-//! their new keys. A column of a CHECK constraint, an expression or a condition of an index keeps its type then.
+//! their new keys. CHECK constraints, expressions and conditions of indexes that read the column are typed again, as if they were new.
 
-use rukh_catalog::{Catalog, Column, ColumnId, ColumnValues, FamilyId, Index, KeyExpr, Table};
+use rukh_catalog::{Catalog, Check, Column, ColumnId, ColumnValues, FamilyId, Index, KeyExpr, Table};
 use rukh_functions::casts::table::{Context, Kind, context};
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::Expr;
 use rukh_syntax::{Expression, TypeName, data_type, folded, quoted};
 
 use crate::bind::names::views::views_on;
+use crate::bind::spelling::parsing::parse_expression;
 use crate::bind::types::expressions::evaluate_default;
 use crate::pg::sequences::sequence_of_default;
-use crate::sql::ddl::stored::generated_column;
+use crate::sql::ddl::create_index::{index_predicate, key_expression};
+use crate::sql::ddl::stored::{generated_column, typed_check};
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
 
@@ -87,11 +89,9 @@ pub(in crate::sql::ddl) fn retyped(
     {
         evaluate_default(sql, &ty, &column.name)?;
     }
-    if using.is_some() || !keeps_values(table, column.ty, ty) {
+    let has_other_entries = !column.ty.has_key_bytes_of(&ty) && is_computed_with(table, column);
+    if using.is_some() || has_other_entries || !keeps_values(table, column.ty, ty) {
         return converted(table, column, ty, (own, using));
-    }
-    if !column.ty.has_key_bytes_of(&ty) {
-        check_not_computed_with(table, column)?;
     }
     Ok(Retyped::kept(table.with_type(id, ty)?))
 }
@@ -112,19 +112,6 @@ fn converted(
         let message = format!("cannot alter type of column \"{}\" because {why}", column.name);
         Err(SqlError::unsupported(message))
     };
-    check_not_computed_with(table, column)?;
-    let is_condition_with = |index: &Index| {
-        let condition = index.predicate.as_ref();
-        condition.is_some_and(|condition| condition.columns.contains(&column.id))
-    };
-    check_indexes(table, column, "a condition", is_condition_with)?;
-    if let Some(check) = table
-        .checks
-        .iter()
-        .find(|check| check.columns.contains(&column.id))
-    {
-        return refused(&format!("check constraint \"{}\" reads it", check.name));
-    }
     let numbers = column.default.as_deref().and_then(sequence_of_default).is_some();
     if (column.values.identity.is_some() || numbers) && !ty.is_integer() {
         return refused("it takes numbers of a sequence");
@@ -150,6 +137,7 @@ fn converted(
         values: ColumnValues::default(),
         ..column.clone()
     };
+    let (checks, table) = without_checks_of(table, column.id);
     let mut through = table.with_column(after)?;
     let at = through.declared_columns().len() - 1;
     let generated = generated_column(&through, &through.columns[at], using.unwrap_or(own), &[])?;
@@ -157,18 +145,66 @@ fn converted(
         generated: Some(generated),
         ..ColumnValues::default()
     };
-    if !is_in_key(table, column) {
-        return Ok(Retyped {
-            table: through.with_last_in_place_of(column.id)?,
-            through: Some(through),
-            retyped: None,
-        });
-    }
+    let (next, retyped) = match is_in_key(&table, column) {
+        false => (through.with_last_in_place_of(column.id)?, None),
+        true => (
+            table.with_type_in_keys(column.id, ty)?,
+            Some((column.id, through.columns[at].id)),
+        ),
+    };
     Ok(Retyped {
-        table: table.with_type_in_keys(column.id, ty)?,
-        retyped: Some((column.id, through.columns[at].id)),
+        table: typed_again(next, column.id, checks)?,
         through: Some(through),
+        retyped,
     })
+}
+
+/// Returns the CHECK constraints that read a column, with their places, and the table without them.
+fn without_checks_of(table: &Table, id: ColumnId) -> (Vec<(usize, Check)>, Table) {
+    let mut rest = table.clone();
+    let reads = |check: &Check| check.columns.contains(&id);
+    rest.checks.retain(|check| !reads(check));
+    let checks = table.checks.iter().cloned().enumerate();
+    (checks.filter(|(_, check)| reads(check)).collect(), rest)
+}
+
+/// Types again what reads a column that has another type now: these CHECK constraints, conditions and expressions of indexes.
+fn typed_again(mut table: Table, id: ColumnId, checks: Vec<(usize, Check)>) -> Result<Table, SqlError> {
+    let expression = |sql: &str| {
+        let expr = parse_expression(sql)?;
+        Ok::<_, SqlError>(Expression { expr, position: 0 })
+    };
+    for (at, check) in checks {
+        let (typed, sql) = typed_check(&table, &expression(&check.sql)?)?;
+        let columns = typed.columns;
+        table.checks.insert(
+            at,
+            Check {
+                sql,
+                columns,
+                ..check
+            },
+        );
+    }
+    let typed = table.clone();
+    for index in &mut table.indexes {
+        if let Some(condition) = index
+            .predicate
+            .as_mut()
+            .filter(|condition| condition.columns.contains(&id))
+        {
+            *condition = index_predicate(&typed, &expression(&condition.sql)?)?;
+        }
+        for element in &mut index.elements {
+            if let KeyExpr::Expression { sql, columns, .. } = &element.expr
+                && columns.contains(&id)
+            {
+                element.expr = key_expression(&typed, &expression(sql)?.expr)?;
+            }
+        }
+    }
+    table.check_keys()?;
+    Ok(table)
 }
 
 /// Whether PostgreSQL assigns values of a type to columns of another without a cast.
@@ -224,35 +260,13 @@ fn is_in_key(table: &Table, column: &Column) -> bool {
     key.any(|id| id == column.id) || table.indexes.iter().any(held)
 }
 
-/// Fails if an index is made of an expression with a column, whose type depends on that of the column.
-fn check_not_computed_with(table: &Table, column: &Column) -> Result<(), SqlError> {
-    let is_computed_with = |index: &Index| {
-        let mut elements = index.elements.iter();
-        elements.any(|element| match &element.expr {
-            KeyExpr::Expression { columns, .. } => columns.contains(&column.id),
-            KeyExpr::Column(_) | KeyExpr::Hash { .. } => false,
-        })
-    };
-    check_indexes(table, column, "an expression", is_computed_with)
-}
-
-/// Fails if an index of a table has something with a column.
-fn check_indexes(
-    table: &Table,
-    column: &Column,
-    what: &str,
-    has: impl Fn(&Index) -> bool,
-) -> Result<(), SqlError> {
-    match table.indexes.iter().find(|index| has(index)) {
-        None => Ok(()),
-        Some(index) => {
-            let message = format!(
-                "cannot alter type of column \"{}\" because index \"{}\" has {what} with it",
-                column.name, index.name
-            );
-            Err(SqlError::unsupported(message).with_hint("Drop the index, and create it again afterwards."))
-        }
-    }
+/// Whether an index is made of an expression with a column.
+fn is_computed_with(table: &Table, column: &Column) -> bool {
+    let mut elements = table.indexes.iter().flat_map(|index| &index.elements);
+    elements.any(|element| match &element.expr {
+        KeyExpr::Expression { columns, .. } => columns.contains(&column.id),
+        KeyExpr::Column(_) | KeyExpr::Hash { .. } => false,
+    })
 }
 
 /// Fails on a column that views or generated columns read, and on one whose type is part of what it is.

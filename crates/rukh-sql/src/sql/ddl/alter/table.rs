@@ -39,7 +39,7 @@ use crate::sql::ddl::create_index::index_error;
 use crate::sql::ddl::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
 use crate::sql::ddl::foreign::{add_foreign_keys, check_not_in_keys, check_still_unique};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
-use crate::sql::ddl::names::{check_free, check_new_constraint, domain_of, skipped};
+use crate::sql::ddl::names::{check_free, check_new_constraint, domain_of, is_varchar, skipped};
 use crate::sql::ddl::remove::check_no_views;
 use crate::sql::ddl::stored::{check_constraint, generated_column};
 use crate::sql::ddl::versions::set_versions;
@@ -321,7 +321,10 @@ impl Change<'_> {
             AlterAction::AddCheck(check) => self.add_check(check),
             AlterAction::AddForeignKey(key) => self.add_foreign_keys(std::slice::from_ref(key)),
             AlterAction::ValidateConstraint(name) => {
-                if self.next.checks.iter().any(|check| check.name == name.text) {
+                if let Some(check) = self.next.checks.iter_mut().find(|check| check.name == name.text) {
+                    if std::mem::take(&mut check.not_valid) {
+                        self.checks.push(name.text.clone());
+                    }
                     return Ok(());
                 }
                 self.foreign_key_named(name)?.not_valid = false;
@@ -461,6 +464,7 @@ impl Change<'_> {
         let through = self.through.iter_mut().flat_map(|table| &mut table.columns);
         for column in columns.chain(through).filter(|column| column.id == id) {
             column.values.domain.clone_from(&domain);
+            column.values.varchar = is_varchar(ty);
         }
         Ok(())
     }
@@ -604,6 +608,7 @@ impl Change<'_> {
                 identity,
                 counter: definition.counter,
                 domain,
+                varchar: is_varchar(&definition.ty),
                 ..ColumnValues::default()
             },
         };
@@ -722,15 +727,12 @@ impl Change<'_> {
             expression.is_some_and(|generated| generated.columns.contains(&id))
         });
         let generated: Vec<&Column> = generated.collect();
-        if !cascade && (!indexes.is_empty() || !generated.is_empty()) {
+        if !cascade && !generated.is_empty() {
             let this = format!("column {} of table {}", table.column_name(id), table.name);
-            let dependent = indexes
-                .iter()
-                .map(|index| format!("index {} depends on {this}", index.name));
             let columns = generated
                 .iter()
                 .map(|column| format!("column {} of table {} depends on {this}", column.name, table.name));
-            let detail: Vec<String> = dependent.chain(columns).collect();
+            let detail: Vec<String> = columns.collect();
             let message = format!("cannot drop {this} because other objects depend on it");
             return Err(SqlError::statement("2BP01", message)
                 .at(name.position)
@@ -754,7 +756,9 @@ impl Change<'_> {
 
     fn add_check(&mut self, definition: &rukh_syntax::CheckDefinition) -> Result<(), SqlError> {
         let check = check_constraint(&self.next, definition)?;
-        self.checks.push(check.name.clone());
+        if !check.not_valid {
+            self.checks.push(check.name.clone());
+        }
         self.next.checks.push(check);
         Ok(())
     }

@@ -72,7 +72,7 @@ fn made(domain: &Domain, definition: &CheckDefinition) -> Result<DomainCheck, Sq
 fn check_name(domain: &Domain, given: Option<&Name>) -> Result<String, SqlError> {
     let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
     let owner = || format!("domain \"{}\"", domain.name);
-    constraint_name(given, format!("{}_check", domain.name), is_taken, owner)
+    constraint_name(given, [&domain.name, "", "check"], is_taken, owner)
 }
 
 /// Runs ALTER DOMAIN. Values that are stored are looked at where it asks for more.
@@ -113,10 +113,10 @@ pub(super) fn alter(session: &mut Session, name: &ObjectName, action: &DomainAct
                     });
                 }
             }
-            DomainAction::Add { check, valid } => {
-                let check = made(domain, check)?;
+            DomainAction::Add(added_check) => {
+                let check = made(domain, added_check)?;
                 next.checks.push(check.clone());
-                if *valid {
+                if !added_check.not_valid {
                     *added.borrow_mut() = Some(Domain {
                         checks: vec![check],
                         ..alone
