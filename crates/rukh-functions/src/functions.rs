@@ -11,12 +11,16 @@ pub mod times;
 
 use std::sync::Arc;
 
+use datafusion::functions_nested::string::string_to_array_udf;
 use datafusion::logical_expr::ScalarUDF;
 
 use crate::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 
 /// `|/ x`, which is of a DOUBLE, where `sqrt(x)` may be of a NUMERIC.
 pub const SQUARE_ROOT: &str = "dsqrt";
+
+/// The array from which `string_to_table` takes its rows: `string_to_array`, under a name of its own.
+pub const STRING_ROWS: &str = "string_rows";
 
 /// Returns the functions: those DataFusion lacks, and those that do more here.
 pub fn functions() -> Vec<Arc<ScalarUDF>> {
@@ -45,6 +49,7 @@ pub fn functions() -> Vec<Arc<ScalarUDF>> {
         times::round_moment::round_moment(),
         numbers::wide_number::wide_number(),
         texts::to_uuid::random_uuid(),
+        common::renamed::renamed(string_to_array_udf(), STRING_ROWS),
         common::renamed::renamed(unicode::left(), CAST_VARCHAR),
         common::renamed::renamed(string::rtrim(), CAST_CHAR),
         Arc::new(substr.with_aliases(["string_agg_joined"])),

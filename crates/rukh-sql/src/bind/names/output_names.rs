@@ -18,6 +18,7 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::spelling::rows::{self, RECORD};
 use crate::bind::spelling::spelled;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
+use rukh_functions::functions::STRING_ROWS;
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::functions::common::cast_apart::CAST_APART;
 use rukh_functions::functions::common::declared::DECLARED;
@@ -319,6 +320,7 @@ fn rows_name(call: &Function) -> &'static str {
             match array.name.to_string().as_str() {
                 MATCHES_ALL => "regexp_matches",
                 SPLIT_ROWS => "regexp_split_to_table",
+                STRING_ROWS => "string_to_table",
                 "array_subscripts" => "generate_subscripts",
                 "array_with_places" => "_pg_expandarray",
                 _ => "unnest",

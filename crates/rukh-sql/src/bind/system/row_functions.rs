@@ -151,7 +151,12 @@ pub(crate) fn gives_rows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     matches!(
         name.as_str(),
-        "unnest" | "generate_series" | "generate_subscripts" | "regexp_matches" | "regexp_split_to_table"
+        "unnest"
+            | "generate_series"
+            | "generate_subscripts"
+            | "regexp_matches"
+            | "regexp_split_to_table"
+            | "string_to_table"
     ) || expanded(&name).is_some()
 }
 

@@ -20,7 +20,7 @@
 //! | `i.indkey[0]`                          | `i.indkey[1]`: vectors count from 0       |
 //! | `generate_subscripts(x, 1)`            | `unnest(array_subscripts(x, 1, 1))`        |
 //! | `_pg_expandarray(x)`                   | `unnest(array_with_places(x))`             |
-//! | `regexp_matches(s, p)`, `regexp_split_to_table(s, p)` | `unnest(…)` of the array of its rows, in FROM, too |
+//! | `regexp_matches(s, p)`, `regexp_split_to_table(s, p)`, `string_to_table(s, t)` | `unnest(…)` of the array of its rows, in FROM, too |
 //! | `FROM GENERATE_SERIES(1, 3)`           | the name in lower case                    |
 //! | `x LIKE y ESCAPE '/'`                  | `x LIKE like_escape(y, '/')`, a constant where `y` is one |
 //! | `FROM pg_get_keywords()`               | `FROM pg_catalog.pg_get_keywords`          |
@@ -41,6 +41,7 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::names::output_names::name_of;
 use crate::bind::spelling::array_parameters::{all_of, any_of};
 use crate::bind::spelling::rows;
+use rukh_functions::functions::STRING_ROWS;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
 use rukh_functions::functions::texts::similar::{LIKE_ESCAPE, like_escape};
 use rukh_keys::array_elements;
@@ -541,9 +542,10 @@ fn subscripts(function: &Function) -> Option<Expr> {
 }
 
 /// Functions that give rows, and those that give the same as an array.
-const ROWS_OF: [(&str, &str); 2] = [
+const ROWS_OF: [(&str, &str); 3] = [
     ("regexp_matches", MATCHES_ALL),
     ("regexp_split_to_table", SPLIT_ROWS),
+    ("string_to_table", STRING_ROWS),
 ];
 
 /// Returns the function that gives the rows of another one as an array.
