@@ -10,8 +10,8 @@
 //! first of them is given out. Outside of a transaction a lock would end with the statement that takes it,
 //! and none is taken.
 //!
-//! Which queries can be locked is PostgreSQL's rule: those whose rows are rows of tables. What it would
-//! lock within a subquery or a view is refused.
+//! Which queries can be locked is PostgreSQL's rule: those whose rows are rows of tables, or of views through which they could be
+//! changed. What it would lock within a subquery or another view is refused.
 
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::locked_relations::{is_of, relations_of};
+use crate::bind::names::view_target::ViewTarget;
 use crate::bind::spelling::select_calls::calls;
 use crate::bind::types::table_schema::{is_row_id, with_row_ids};
 use crate::exec::rows::Rows;
@@ -36,6 +37,7 @@ use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::is_aggregate;
 use rukh_functions::scalars::datums_from_array;
+use rukh_syntax::make::{derived, select_from};
 use rukh_syntax::{HIDDEN, folded};
 
 /// Most bytes of rows that one statement may lock: they are held until all are locked.
@@ -62,8 +64,12 @@ pub(crate) fn query(session: &mut Session, query: &Query, params: &[ScalarValue]
     let width = rows.schema().fields().len() - locked.width();
     // A row id among them is of a star: no name in a statement stands for it.
     let schema = rows.schema();
-    let is_row_id = |at: &usize| is_row_id(schema.field(*at));
-    let own: Vec<usize> = (0..width).filter(|at| !is_row_id(at)).collect();
+    // Of the columns of a key that a view is given nothing is shown of the name.
+    let is_hidden = |at: &usize| {
+        let field = schema.field(*at);
+        is_row_id(field) || field.name().is_empty()
+    };
+    let own: Vec<usize> = (0..width).filter(|at| !is_hidden(at)).collect();
     let schema = Arc::new(rows.schema().project(&own).map_err(DataFusionError::from)?);
     let (mut batches, mut bytes) = (Vec::new(), 0);
     while !window.is_full()
@@ -95,6 +101,8 @@ struct LockedTable {
     /// Its name within the query.
     name: String,
     table: Arc<Table>,
+    /// The view of the table that the query has.
+    view: Option<ViewTarget>,
     lock: RowLock,
     wait: LockWait,
     /// The columns that its primary key is made of.
@@ -190,7 +198,7 @@ impl Locked {
                 return Err(SqlError::statement("42P01", message));
             }
             for relation in relations.iter().filter(|relation| is_of(lock, &relation.name)) {
-                let table = relation.table(catalog, query, clause)?;
+                let (table, view) = relation.table(catalog, query, clause)?;
                 let lock_clause = lock;
                 let lock = match lock.lock_type {
                     LockType::Update => RowLock::Update,
@@ -217,6 +225,7 @@ impl Locked {
                         wait,
                         key: key_columns(&table),
                         table,
+                        view,
                     }),
                 }
             }
@@ -239,23 +248,23 @@ impl Locked {
             return Ok(());
         };
         let quoted = |text: &str| Ident::with_quote('"', text);
-        let with_row_ids = self.tables.iter().filter(|table| table.table.row_id().is_some());
-        let with_row_ids: Vec<&LockedTable> = with_row_ids.collect();
-        if with_row_ids.len() > 1 && is_natural(select) {
+        let shows_more = |table: &&LockedTable| table.table.row_id().is_some() || table.view.is_some();
+        let with_more: Vec<&LockedTable> = self.tables.iter().filter(shows_more).collect();
+        if with_more.len() > 1 && is_natural(select) {
             return Err(SqlError::unsupported(
-                "rows of a NATURAL JOIN of tables without primary keys cannot be locked",
+                "rows of a NATURAL JOIN of views, or of tables without primary keys, cannot be locked",
             )
             .with_hint("Name the columns with USING."));
         }
-        for table in with_row_ids {
-            show_row_ids(select, table);
+        for table in with_more {
+            show_keys(select, table);
         }
         for table in &self.tables {
             for id in &table.key {
-                let column = table.table.column(*id).expect("a key has columns of its table");
+                let name = table.key_name(*id);
                 select.projection.push(SelectItem::ExprWithAlias {
-                    expr: Expr::CompoundIdentifier(vec![quoted(&table.name), quoted(&column.name)]),
-                    alias: quoted(&format!("key{HIDDEN}{}{HIDDEN}{}", table.name, column.name)),
+                    expr: Expr::CompoundIdentifier(vec![quoted(&table.name), quoted(&name)]),
+                    alias: quoted(&format!("key{HIDDEN}{}{HIDDEN}{name}", table.name)),
                 });
             }
         }
@@ -320,8 +329,38 @@ fn is_natural(select: &Select) -> bool {
     })
 }
 
-/// Has FROM name a table so that it shows its row ids.
-fn show_row_ids(select: &mut Select, locked: &LockedTable) {
+/// What names of columns begin with that views show only to be locked.
+fn key_prefix() -> String {
+    format!("{HIDDEN}key")
+}
+
+impl LockedTable {
+    /// Returns the name of a column of the key in the query.
+    fn key_name(&self, id: ColumnId) -> String {
+        match self.view {
+            Some(_) => format!("{}{}", key_prefix(), id.0),
+            None => self.table.column_name(id).to_string(),
+        }
+    }
+
+    /// Returns the rows of a view with the columns of the key behind its own, the first of which have names that an alias gives.
+    fn rows_of(&self, view: &ViewTarget, names: &[String]) -> Query {
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let item = |name: &str, alias: &str| SelectItem::ExprWithAlias {
+            expr: Expr::Identifier(quoted(name)),
+            alias: quoted(alias),
+        };
+        let own = view.columns.iter().enumerate();
+        let own = own.map(|(at, column)| item(&column.name, names.get(at).unwrap_or(&column.name)));
+        let key = self.key.iter();
+        let key = key.map(|id| item(view.table.column_name(*id), &self.key_name(*id)));
+        let from = derived(view.query.clone(), &self.name, Vec::new());
+        select_from(own.chain(key).collect(), vec![from], None)
+    }
+}
+
+/// Has FROM show the columns of a key that a table or a view does not show: row ids, and the key of a view's table.
+fn show_keys(select: &mut Select, locked: &LockedTable) {
     for from in &mut select.from {
         let joined = from.joins.iter_mut().map(|join| &mut join.relation);
         for factor in std::iter::once(&mut from.relation).chain(joined) {
@@ -334,6 +373,12 @@ fn show_row_ids(select: &mut Select, locked: &LockedTable) {
                 .or_else(last)
                 .is_none_or(|given| folded(given) != locked.name)
             {
+                continue;
+            }
+            if let Some(view) = &locked.view {
+                let given = alias.iter().flat_map(|alias| &alias.columns);
+                let names: Vec<String> = given.map(|column| folded(&column.name)).collect();
+                *factor = derived(locked.rows_of(view, &names), &locked.name, Vec::new()).relation;
                 continue;
             }
             if let Some(last) = name.0.last_mut() {

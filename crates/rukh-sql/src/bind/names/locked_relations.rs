@@ -6,6 +6,7 @@ use rukh_catalog::{Catalog, Table};
 use rukh_syntax::sqlparser::ast::{self, JoinOperator, Query, Select, SetExpr, TableFactor};
 use rukh_syntax::{ObjectName, folded};
 
+use crate::bind::names::view_target::{ViewTarget, of_one_table};
 use rukh_error::SqlError;
 
 /// Returns the tables whose rows a query locks.
@@ -31,13 +32,13 @@ pub(crate) struct Relation {
 }
 
 impl Relation {
-    /// Returns the table that the relation is.
+    /// Returns the table that the relation is, and the view of it that stands there.
     pub(crate) fn table(
         &self,
         catalog: &Catalog,
         query: &Query,
         clause: &str,
-    ) -> Result<Arc<Table>, SqlError> {
+    ) -> Result<(Arc<Table>, Option<ViewTarget>), SqlError> {
         let unsupported = |what: &str| {
             let message = format!("{clause} cannot be applied to {what}");
             Err(SqlError::unsupported(message).with_hint("Say which tables are meant: FOR UPDATE OF table."))
@@ -51,10 +52,14 @@ impl Relation {
             return unsupported("a WITH query");
         }
         let schema = name.schema.as_deref().unwrap_or("public");
+        let view = catalog.view_named(schema, &name.name);
         match catalog.table_named(schema, &name.name) {
-            Ok(_) if self.nullable => unsupported("the nullable side of an outer join"),
-            Ok(table) => Ok(table.clone()),
-            Err(_) if catalog.view_named(schema, &name.name).is_some() => unsupported("a view"),
+            _ if self.nullable => unsupported("the nullable side of an outer join"),
+            Ok(table) => Ok((table.clone(), None)),
+            Err(_) if let Some(view) = view => match of_one_table(catalog, view) {
+                Some((table, view)) => Ok((table, Some(view))),
+                None => unsupported("a view that is not one of the rows of a table"),
+            },
             Err(_) if is_of_system(name) => unsupported("a system table"),
             Err(_) => Err(name.undefined().into()),
         }

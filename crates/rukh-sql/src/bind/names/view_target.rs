@@ -106,6 +106,13 @@ pub(crate) fn view_target(catalog: &Catalog, view: &View, change: Change) -> Res
     })
 }
 
+/// Returns the table whose rows a view shows, and what the view stands for; `None` of a view that could not be changed.
+pub(crate) fn of_one_table(catalog: &Catalog, view: &View) -> Option<(Arc<Table>, ViewTarget)> {
+    let target = target_of(catalog, view, false).ok()?;
+    let table = catalog.table(target.table.id)?.clone();
+    Some((table, target))
+}
+
 /// Whether rows of a view can be changed.
 pub(crate) fn is_updatable(catalog: &Catalog, view: &View) -> bool {
     target_of(catalog, view, false).is_ok_and(|target| target.has_own_column())
