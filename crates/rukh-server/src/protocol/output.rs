@@ -1,7 +1,8 @@
 //! Values as PostgreSQL sends them, as text or binary.
 
 use bytes::{BufMut, BytesMut};
-use rukh::{DataType, Datum, IntervalStyle, Row, binary};
+use rukh::{DataType, Datum, Interval, IntervalStyle, Row, array_dimensions, array_of_dimensions, binary};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::protocol::arrays;
@@ -10,6 +11,8 @@ use crate::protocol::types::WireType;
 /// The numbers of PostgreSQL's types `regproc`, `oid` and `text`.
 const REGPROC: u32 = 24;
 const OID: u32 = 26;
+/// The number of arrays of `interval`.
+const INTERVALS: u32 = 1187;
 const TEXT: u32 = 25;
 
 /// How a value is written.
@@ -55,6 +58,9 @@ pub(crate) fn write_row(
     out.put_i16(types.len() as i16);
     for (at, (wire, format)) in types.iter().zip(formats).enumerate() {
         match row.datum(at) {
+            Datum::Text(text) if wire.oid == INTERVALS && *format == Format::Text => {
+                arrays::write_text_value(&intervals_in(text, style), *wire, *format, out);
+            }
             Datum::Text(text) if wire.oid != TEXT => arrays::write_text_value(text, *wire, *format, out),
             Datum::Int(number) if matches!(wire.oid, OID | REGPROC) && *format == Format::Binary => {
                 out.put_i32(4);
@@ -69,6 +75,23 @@ pub(crate) fn write_row(
         }
     }
     set_length(out, start);
+}
+
+/// Returns the text of an array of intervals with these in a style.
+fn intervals_in(text: &str, style: IntervalStyle) -> Cow<'_, str> {
+    let written = || {
+        let (lengths, elements) = array_dimensions(text)?;
+        let interval = |element: &Option<String>| match element {
+            Some(element) => Interval::read(element).map(|interval| Some(interval.text_in(style))),
+            None => Some(None),
+        };
+        let elements: Option<Vec<_>> = elements.iter().map(interval).collect();
+        Some(array_of_dimensions(&lengths, &elements?))
+    };
+    match style == IntervalStyle::default() {
+        true => Cow::Borrowed(text),
+        false => written().map_or(Cow::Borrowed(text), Cow::Owned),
+    }
 }
 
 /// Appends the length of a value, then the value.

@@ -157,3 +157,40 @@ fn values_that_are_none_are_refused() {
     }
     assert_eq!(client.extended("SELECT $1::text", &[None], true).rows, [[None]]);
 }
+
+/// The texts are those of PostgreSQL 15.
+#[test]
+fn intervals_are_written_in_the_style_of_the_session() {
+    let server = server();
+    let mut client = Raw::connect(server.address());
+    let sql = "SELECT interval '14 mons 3 days 04:05:06.7', array[interval '-1 day', null, interval '02:00'], '{}'::interval[]";
+    let styles = [
+        (
+            "postgres",
+            [
+                "1 year 2 mons 3 days 04:05:06.7",
+                "{\"-1 days\",NULL,02:00:00}",
+                "{}",
+            ],
+        ),
+        (
+            "postgres_verbose",
+            [
+                "@ 1 year 2 mons 3 days 4 hours 5 mins 6.7 secs",
+                "{\"@ 1 day ago\",NULL,\"@ 2 hours\"}",
+                "{}",
+            ],
+        ),
+        ("iso_8601", ["P1Y2M3DT4H5M6.7S", "{P-1D,NULL,PT2H}", "{}"]),
+    ];
+    for (style, texts) in styles {
+        client.simple(&format!("SET intervalstyle = {style}"));
+        let texts = [texts.map(|text| Some(text.to_string())).to_vec()];
+        assert_eq!(client.simple(sql).texts(), texts, "{style}");
+        assert_eq!(client.extended(sql, &[], false).texts(), texts, "{style}");
+    }
+    assert_eq!(
+        client.simple("SET intervalstyle = sql_standard").sqlstate(),
+        "0A000"
+    );
+}
