@@ -7,6 +7,7 @@
 //! | `jsonb_each(x) e`                           | `UNNEST(jsonb_each_keys_list(x), jsonb_each_list(x)) e (key, value)` |
 //! | `LATERAL unnest(x) u`                       | `UNNEST(x) u (u)`                                                    |
 //! | `generate_series(1, t.k) g`                 | `UNNEST(generate_series(1, t.k)) g (g)`                              |
+//! | `generate_subscripts(x, 1) g`               | `UNNEST(array_subscripts(x, 1, 1)) g (g)`                            |
 //! | `unnest(x, y) WITH ORDINALITY u (a, b, n)`  | `UNNEST(x, y, generate_series(1, …)) u (a, b, n)`                   |
 //! | `jsonb_to_recordset(x) r (a int, b text)`   | `LATERAL (SELECT (value ->> 'a')::int, value ->> 'b' FROM UNNEST(…) d (value)) r (a, b)` |
 //!
@@ -104,6 +105,10 @@ impl<'f> Called<'f> {
             "unnest" if self.is_numbered || self.is_lateral => {
                 Some(self.arguments.iter().cloned().enumerate().map(named).collect())
             }
+            "generate_subscripts" => match self.arguments.as_slice() {
+                [array, dimension] => Some(vec![(self.name.clone(), subscripts_of(array, dimension))]),
+                _ => None,
+            },
             // Rows of a series of constants are made as they are read.
             "generate_series" if self.is_numbered || self.is_lateral || self.reads_columns() => {
                 let mut arguments = self.arguments.clone();
@@ -144,6 +149,34 @@ fn values(name: &str, arguments: &[FunctionArg]) -> Option<Vec<Expr>> {
         _ => None,
     };
     arguments.iter().map(value).collect()
+}
+
+/// Columns of vectors, which count from 0.
+const VECTORS: &[&str] = &[
+    "indkey",
+    "indclass",
+    "indoption",
+    "indcollation",
+    "proargtypes",
+    "i_indoption",
+];
+
+/// Whether an expression is a vector, which counts from 0.
+pub(super) fn is_vector(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(name) => VECTORS.contains(&name.value.to_lowercase().as_str()),
+        Expr::CompoundIdentifier(parts) => parts
+            .last()
+            .is_some_and(|name| VECTORS.contains(&name.value.to_lowercase().as_str())),
+        _ => false,
+    }
+}
+
+/// Returns the array of the subscripts of an array.
+pub(super) fn subscripts_of(array: &Expr, dimension: &Expr) -> Expr {
+    let first = if is_vector(array) { "0" } else { "1" };
+    let first = Expr::Value(Value::Number(first.to_string(), false).into());
+    call("array_subscripts", vec![array.clone(), first, dimension.clone()])
 }
 
 /// Whether a function of this name gives rows where PostgreSQL's does.

@@ -528,9 +528,7 @@ fn subscripts(function: &Function) -> Option<Expr> {
     let arguments = arguments_of(function);
     match (name.value.to_ascii_lowercase().as_str(), arguments.as_slice()) {
         ("generate_subscripts", [array, dimension]) => {
-            let first = if is_vector(array) { "0" } else { "1" };
-            let first = Expr::Value(Value::Number(first.to_string(), false).into());
-            let all = call("array_subscripts", vec![array.clone(), first, dimension.clone()]);
+            let all = row_functions::subscripts_of(array, dimension);
             Some(call("unnest", vec![all]))
         }
         ("_pg_expandarray", [array]) => Some(call(
@@ -609,26 +607,6 @@ fn in_lower_case(name: &mut ObjectName) {
     }
 }
 
-/// Columns of vectors, which count from 0.
-const VECTORS: &[&str] = &[
-    "indkey",
-    "indclass",
-    "indoption",
-    "indcollation",
-    "proargtypes",
-    "i_indoption",
-];
-
-fn is_vector(expr: &Expr) -> bool {
-    match expr {
-        Expr::Identifier(name) => VECTORS.contains(&name.value.to_lowercase().as_str()),
-        Expr::CompoundIdentifier(parts) => parts
-            .last()
-            .is_some_and(|name| VECTORS.contains(&name.value.to_lowercase().as_str())),
-        _ => false,
-    }
-}
-
 /// Vectors count from 0, fields are named by texts, and `t.a[1]` is a place of the column `t.a`: it comes as the root `t`
 /// and a chain of a name and a place, which DataFusion does not find in a query around.
 fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
@@ -650,7 +628,7 @@ fn access(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
             access_chain: places,
         }));
     }
-    if is_vector(root) {
+    if row_functions::is_vector(root) {
         let mut chain = chain.to_vec();
         let Some(AccessExpr::Subscript(Subscript::Index { index })) = chain.last_mut() else {
             return None;

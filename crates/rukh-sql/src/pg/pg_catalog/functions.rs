@@ -187,9 +187,17 @@ const FUNCTIONS: &[Definition] = &[
                 checks.map(|(at, check)| (oids::domain_check(domain.id, at), check))
             });
             let (_, check) = checks.find(|(oid, _)| *oid == number)?;
-            Some(format!("CHECK (({}))", texts::domain_check(check)))
+            let condition = texts::domain_check(check);
+            Some(match given.get(1) == Some(&Cell::Bool(true)) {
+                true => format!("CHECK ({condition})"),
+                false => format!("CHECK ({})", texts::in_parentheses(&condition)),
+            })
         };
-        let definition = found.map(|constraint| constraint.definition);
+        let pretty = given.get(1) == Some(&Cell::Bool(true));
+        let definition = found.map(|constraint| match pretty {
+            true => constraint.pretty_definition(),
+            false => constraint.definition,
+        });
         Ok(definition.or_else(of_domain).into())
     }),
     stable("pg_get_viewdef", 1..=2, Kind::Text, |source, given| {

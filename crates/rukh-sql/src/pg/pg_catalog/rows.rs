@@ -367,7 +367,7 @@ fn defaults(catalog: &Catalog, table: &Table) -> Vec<Vec<Cell>> {
                 .values
                 .generated
                 .as_ref()
-                .map(|generated| generated.sql.clone());
+                .map(|generated| in_parentheses(&generated.sql));
             let text = generated.or_else(|| default_text(catalog, column))?;
             let oid = oids::default(table, column.id);
             Some(row![oid, oids::object(table.id.0), place(table, column.id), text])

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{
-    Catalog, ColumnId, Domain, DomainCheck, ForeignKey, Index, KeyElement, KeyExpr, Table, begins_with,
+    Catalog, Check, ColumnId, Domain, DomainCheck, ForeignKey, Index, KeyElement, KeyExpr, Table, begins_with,
 };
 use rukh_keys::SortOrder;
 
@@ -60,6 +60,25 @@ pub(crate) fn in_parentheses(sql: &str) -> String {
             | Expr::ILike { .. },
         ) => format!("({sql})"),
         _ => sql.to_string(),
+    }
+}
+
+/// Returns `CHECK (condition) [NOT VALID]`.
+fn check_definition(check: &Check, pretty: bool) -> String {
+    let condition = match pretty {
+        true => check.sql.clone(),
+        false => in_parentheses(&check.sql),
+    };
+    let validity = if check.not_valid { " NOT VALID" } else { "" };
+    format!("CHECK ({condition}){validity}")
+}
+
+impl Constraint<'_> {
+    /// Returns the definition in its pretty form.
+    pub(crate) fn pretty_definition(&self) -> String {
+        let mut checks = self.table.checks.iter().filter(|_| self.kind == "c");
+        let check = checks.find(|check| check.name == self.name);
+        check.map_or_else(|| self.definition.clone(), |check| check_definition(check, true))
     }
 }
 
@@ -186,10 +205,7 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
         kind: "c",
         index: 0,
         columns: check.columns.iter().map(|id| place(table, *id)).collect(),
-        definition: match check.not_valid {
-            true => format!("CHECK (({})) NOT VALID", check.sql),
-            false => format!("CHECK (({}))", check.sql),
-        },
+        definition: check_definition(check, false),
         check: Some(&check.sql),
         foreign: None,
         valid: !check.not_valid,
