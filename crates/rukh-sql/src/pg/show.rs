@@ -337,10 +337,14 @@ fn constraint_sql(table: &Table, index: &Index) -> Option<String> {
         _ => None,
     };
     let columns: Option<Vec<ColumnId>> = index.elements.iter().map(plain).collect();
-    let is_all = index.unique && index.constraint && index.include.is_empty();
-    (is_all && index.predicate.is_none() && !index.is_columnar()).then_some(())?;
+    let is_constraint = index.unique && index.constraint;
+    (is_constraint && index.predicate.is_none() && !index.is_columnar()).then_some(())?;
+    let include = match index.include.is_empty() {
+        true => String::new(),
+        false => format!(" INCLUDE ({})", column_list(table, &index.include)),
+    };
     Some(format!(
-        "ALTER TABLE {} ADD CONSTRAINT {} UNIQUE ({});",
+        "ALTER TABLE {} ADD CONSTRAINT {} UNIQUE ({}){include};",
         qualified_name(table),
         quoted(&index.name),
         column_list(table, &columns?)

@@ -226,6 +226,8 @@ pub struct UniqueDefinition {
     pub name: Option<Name>,
     /// Columns.
     pub columns: Vec<Name>,
+    /// INCLUDE columns.
+    pub include: Vec<Name>,
 }
 
 /// A FAMILY clause.

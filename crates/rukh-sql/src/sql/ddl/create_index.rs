@@ -79,7 +79,11 @@ fn index_draft(
     let name = match &statement.name {
         Some(name) => name.text.clone(),
         None if statement.columnar => free_name(catalog, table, &["columnar".to_string()], "idx"),
-        None => free_name(catalog, table, &element_names(table, &elements), "idx"),
+        None => {
+            let mut parts = element_names(table, &elements);
+            parts.extend(statement.include.iter().map(|name| name.text.clone()));
+            free_name(catalog, table, &parts, "idx")
+        }
     };
     let predicate = statement
         .predicate

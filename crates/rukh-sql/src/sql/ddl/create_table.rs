@@ -620,7 +620,8 @@ pub(super) fn unique_draft(
     unique: &UniqueDefinition,
     names: &[String],
 ) -> Result<IndexDraft, SqlError> {
-    let parts: Vec<String> = unique.columns.iter().map(|name| name.text.clone()).collect();
+    let parts = unique.columns.iter().chain(&unique.include);
+    let parts: Vec<String> = parts.map(|name| name.text.clone()).collect();
     let is_check = |name: &Name| table.checks.iter().any(|check| check.name == name.text);
     let name = match &unique.name {
         Some(name) if is_check(name) => return Err(duplicate_constraint(&table.name, name)),
@@ -637,7 +638,7 @@ pub(super) fn unique_draft(
         unique: true,
         constraint: true,
         elements: ids.into_iter().map(element).collect(),
-        include: Vec::new(),
+        include: column_ids(&table.columns, &unique.include)?,
         predicate: None,
         layout: Default::default(),
     })

@@ -35,7 +35,7 @@ use crate::read::definitions::sequence;
 use crate::read::reader::Reader;
 use crate::tree::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, Computed, CreateTableStatement, Expression,
-    IdentityKind, IndexAction, LifetimeDefinition, Name, ObjectName, Ownable, Statement, UniqueDefinition,
+    IdentityKind, IndexAction, LifetimeDefinition, Name, ObjectName, Ownable, Statement,
 };
 
 /// Reads ALTER.
@@ -322,8 +322,7 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
         return create_table::check(reader, name).map(AlterAction::AddCheck);
     }
     if reader.accept(&["unique"]) {
-        let columns = reader.names()?;
-        return Ok(AlterAction::AddUnique(UniqueDefinition { name, columns }));
+        return create_table::unique(reader, name).map(AlterAction::AddUnique);
     }
     let position = reader.position();
     if reader.accept(&["primary", "key"]) {

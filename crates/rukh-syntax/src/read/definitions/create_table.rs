@@ -322,8 +322,7 @@ fn table_constraint(reader: &mut Reader<'_>, table: &mut CreateTableStatement) -
         return set_primary_key(table, name, elements, position);
     }
     if reader.accept(&["unique"]) {
-        let columns = reader.names()?;
-        table.uniques.push(UniqueDefinition { name, columns });
+        table.uniques.push(unique(reader, name)?);
         return Ok(());
     }
     if reader.peeks(&["check"]) {
@@ -455,6 +454,7 @@ fn column_option(
         table.uniques.push(UniqueDefinition {
             name: constraint,
             columns,
+            include: Vec::new(),
         });
     } else if reader.peeks(&["check"]) {
         table.checks.push(column_check(reader, constraint)?);
@@ -512,6 +512,23 @@ fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(),
         position,
     });
     check_one_source(column, position)
+}
+
+/// Reads what follows UNIQUE of a table: `(column, …) [INCLUDE (column, …)]`.
+pub(crate) fn unique(
+    reader: &mut Reader<'_>,
+    name: Option<Name>,
+) -> Result<UniqueDefinition, StatementError> {
+    let columns = reader.names()?;
+    let include = match reader.accept(&["include"]) {
+        true => reader.names()?,
+        false => Vec::new(),
+    };
+    Ok(UniqueDefinition {
+        name,
+        columns,
+        include,
+    })
 }
 
 /// Reads `CHECK (condition) [NO INHERIT] [NOT VALID]`, in either order.
