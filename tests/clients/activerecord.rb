@@ -1,7 +1,6 @@
 # Migrations of ActiveRecord up and down, its schema as it dumps and loads it, and everyday queries through its PostgreSQL adapter.
 #
-# PostgreSQL 15 prints the same but for the extension plpgsql, which is not there, and the precision of moments with six digits,
-# which is the default.
+# PostgreSQL 15 prints the same but for the extension plpgsql, which is not there.
 require "active_record"
 require "stringio"
 

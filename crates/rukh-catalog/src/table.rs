@@ -57,9 +57,10 @@ pub struct ColumnValues {
     /// The key of a table that was declared without one; see [`Column::row_id`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub row_id: bool,
-    /// The column is declared VARCHAR without a length, or as arrays of it, not TEXT: values are the same, clients are shown the type.
+    /// The type is shown as it is declared, and not as what it is short for: VARCHAR, not TEXT, or TIMESTAMP(6), not TIMESTAMP; and arrays
+    /// of them. Values are the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub varchar: bool,
+    pub declared: bool,
 }
 
 /// The name of the column of row ids, with a mark at its end that is neither typed nor shown.
@@ -68,15 +69,23 @@ const ROW_ID: &str = "row id\u{2063}";
 impl Column {
     /// Whether the column is declared TEXT, or as arrays of it.
     pub fn is_text(&self) -> bool {
-        !self.values.varchar && self.ty.element().unwrap_or(self.ty) == DataType::Varchar(None)
+        !self.values.declared && self.ty.element().unwrap_or(self.ty) == DataType::Varchar(None)
     }
 
     /// Returns the type as SQL, as it is declared.
     pub fn type_sql(&self) -> String {
-        match (self.is_text(), self.ty.element()) {
-            (true, None) => "TEXT".to_string(),
-            (true, Some(_)) => "TEXT[]".to_string(),
-            (false, _) => self.ty.to_string(),
+        let array = if self.ty.element().is_some() { "[]" } else { "" };
+        let scalar = self.ty.element().unwrap_or(self.ty);
+        let moment = match scalar {
+            DataType::Time { precision: 6 } => "TIME(6)",
+            DataType::Timestamp { precision: 6 } => "TIMESTAMP(6)",
+            DataType::TimestampTz { precision: 6 } => "TIMESTAMP(6) WITH TIME ZONE",
+            _ => "",
+        };
+        match self.values.declared {
+            _ if self.is_text() => format!("TEXT{array}"),
+            true if !moment.is_empty() => format!("{moment}{array}"),
+            _ => self.ty.to_string(),
         }
     }
 

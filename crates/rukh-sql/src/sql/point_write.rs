@@ -312,7 +312,7 @@ fn plain_table(catalog: &Catalog, from: &TableWithJoins) -> Option<Arc<Table>> {
             // The engine checks its values.
             domain: _,
             row_id: _,
-            varchar: _,
+            declared: _,
         } = values;
         // Such a column may not take the value of a statement.
         generated.is_none() && identity.is_none()

@@ -87,8 +87,7 @@ fn prepare(reader: &mut Reader<'_>) -> Result<KeptStatement, StatementError> {
             }
             other if other.to_string().eq_ignore_ascii_case("unknown") => None,
             other => match type_name(other, *position)? {
-                TypeName::Known(ty) => Some(ty),
-                TypeName::Varchar { .. } => Some(rukh_keys::DataType::Varchar(None)),
+                TypeName::Known(ty) | TypeName::Declared(ty) => Some(ty),
                 TypeName::Named { .. } => {
                     casts.push((number, other.to_string()));
                     None

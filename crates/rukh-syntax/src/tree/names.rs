@@ -56,11 +56,9 @@ impl ObjectName {
 pub enum TypeName {
     /// One that every database has, or that was found among the definitions.
     Known(DataType),
-    /// VARCHAR without a length, or arrays of it: what TEXT is, but shown to clients as it is declared.
-    Varchar {
-        /// Whether arrays are meant.
-        array: bool,
-    },
+    /// One that is shown to clients as it is declared, and not as what it is short for: VARCHAR, which is TEXT, or TIMESTAMP(6), which is
+    /// TIMESTAMP, and arrays of them.
+    Declared(DataType),
     /// One that only the definitions know.
     Named {
         /// The type, or that of the elements.
@@ -76,9 +74,7 @@ impl TypeName {
     /// Returns the type, of a domain that of its values; fails with 42704 on one that was not found.
     pub fn known(&self) -> Result<DataType, StatementError> {
         match self {
-            TypeName::Known(ty) => Ok(*ty),
-            TypeName::Varchar { array: false } => Ok(DataType::Varchar(None)),
-            TypeName::Varchar { array: true } => Ok(DataType::Varchar(None).array()),
+            TypeName::Known(ty) | TypeName::Declared(ty) => Ok(*ty),
             TypeName::Named {
                 array: false,
                 of: Some(ty),
@@ -99,8 +95,7 @@ impl TypeName {
 impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TypeName::Known(ty) => write!(f, "{ty}"),
-            TypeName::Varchar { array } => write!(f, "VARCHAR{}", if *array { "[]" } else { "" }),
+            TypeName::Known(ty) | TypeName::Declared(ty) => write!(f, "{ty}"),
             TypeName::Named { name, array, .. } => {
                 let schema = name.schema.as_ref().map(|schema| format!("{}.", quoted(schema)));
                 let brackets = if *array { "[]" } else { "" };

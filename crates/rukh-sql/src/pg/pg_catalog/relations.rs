@@ -4,7 +4,7 @@ use rukh_catalog::{Catalog, Column, Index, KeyElement, KeyExpr, Sequence, Table,
 use rukh_keys::{DataType, RecordDefinition};
 
 use super::table;
-use super::types::{column_oid, modifier_of, oid_of};
+use super::types::{column_modifier, column_oid, modifier_of, oid_of};
 use crate::bind::system::oids;
 use crate::bind::system::system_tables::{SystemTable, system_tables};
 
@@ -188,6 +188,7 @@ fn of_column(column: &Column) -> Attribute<'_> {
             },
             None => Attribute {
                 type_oid: column_oid(column),
+                modifier: column_modifier(column),
                 ..plain(&column.name, &column.ty)
             },
         }

@@ -143,6 +143,20 @@ pub(crate) fn column_oid(column: &Column) -> i64 {
     }
 }
 
+/// Returns length or precision of such a type as PostgreSQL packs it, or -1 for none.
+pub(crate) fn column_modifier(column: &Column) -> i64 {
+    match column.ty.element().unwrap_or(column.ty) {
+        DataType::Time { precision }
+        | DataType::Timestamp { precision }
+        | DataType::TimestampTz { precision }
+            if column.values.declared =>
+        {
+            i64::from(precision)
+        }
+        _ => modifier_of(&column.ty),
+    }
+}
+
 /// The number of `character varying`.
 const VARCHAR: i64 = 1043;
 /// The number of its arrays.

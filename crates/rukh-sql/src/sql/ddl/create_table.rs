@@ -21,7 +21,7 @@ use super::foreign::add_foreign_keys;
 use super::lifetime::set_lifetime;
 use super::like;
 use super::names::{
-    domain_of, duplicate_constraint, first_free, free_name_beside, is_taken, is_varchar, key_name, schema_of,
+    domain_of, duplicate_constraint, first_free, free_name_beside, is_declared, is_taken, key_name, schema_of,
 };
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
@@ -340,7 +340,7 @@ fn columns(
                 identity,
                 counter: definition.counter,
                 domain: domain_of(catalog, &definition.ty)?,
-                varchar: is_varchar(&definition.ty),
+                declared: is_declared(&definition.ty),
                 ..ColumnValues::default()
             },
             family: definition

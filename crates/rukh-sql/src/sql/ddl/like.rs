@@ -157,9 +157,7 @@ fn column_like(
         name: named(&column.name, clause),
         ty: match &values.domain {
             Some(domain) => domain_type_name(domain, clause.table.position),
-            None if values.varchar => TypeName::Varchar {
-                array: column.ty.element().is_some(),
-            },
+            None if values.declared => TypeName::Declared(column.ty),
             None => TypeName::Known(column.ty),
         },
         nullable: (!column.nullable).then_some(false),

@@ -138,9 +138,9 @@ pub(super) fn type_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Result<
         .ok_or_else(|| undefined_type(name, false).into())
 }
 
-/// Whether a type is declared as VARCHAR without a length.
-pub(super) fn is_varchar(ty: &TypeName) -> bool {
-    matches!(ty, TypeName::Varchar { .. })
+/// Whether a type is shown as it is declared.
+pub(super) fn is_declared(ty: &TypeName) -> bool {
+    matches!(ty, TypeName::Declared(_))
 }
 
 /// Returns the domain that a column is declared of, if it is of one.

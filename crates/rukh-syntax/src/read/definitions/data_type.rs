@@ -58,15 +58,16 @@ pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, St
                 of: None,
             })
         }
-        (Ok(_), of) if is_varchar(of) => Ok(TypeName::Varchar { array }),
+        (Ok(ty), of) if is_declared(of) => Ok(TypeName::Declared(ty)),
         (found, _) => found.map(TypeName::Known).map_err(|error| error.at(position)),
     }
 }
 
-/// Whether a type is VARCHAR without a length.
-fn is_varchar(parsed: &Parsed) -> bool {
+/// Whether a type is VARCHAR without a length, or a moment with as many digits as it has without saying so.
+fn is_declared(parsed: &Parsed) -> bool {
     match parsed {
         Parsed::Varchar(None) | Parsed::CharacterVarying(None) | Parsed::CharVarying(None) => true,
+        Parsed::Time(Some(6), _) | Parsed::Timestamp(Some(6), _) => true,
         Parsed::Custom(name, modifiers) => {
             modifiers.is_empty() && name.to_string().trim_matches('"').eq_ignore_ascii_case("varchar")
         }

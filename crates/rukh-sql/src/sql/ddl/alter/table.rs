@@ -39,7 +39,7 @@ use crate::sql::ddl::create_index::index_error;
 use crate::sql::ddl::create_table::{aside, checked_default, create_uniques, own_sequence, unique_draft};
 use crate::sql::ddl::foreign::{add_foreign_keys, check_not_in_keys, check_still_unique};
 use crate::sql::ddl::lifetime::{set_family, set_lifetime};
-use crate::sql::ddl::names::{check_free, check_new_constraint, domain_of, is_varchar, skipped};
+use crate::sql::ddl::names::{check_free, check_new_constraint, domain_of, is_declared, skipped};
 use crate::sql::ddl::remove::check_no_views;
 use crate::sql::ddl::stored::{check_constraint, generated_column};
 use crate::sql::ddl::versions::set_versions;
@@ -464,7 +464,7 @@ impl Change<'_> {
         let through = self.through.iter_mut().flat_map(|table| &mut table.columns);
         for column in columns.chain(through).filter(|column| column.id == id) {
             column.values.domain.clone_from(&domain);
-            column.values.varchar = is_varchar(ty);
+            column.values.declared = is_declared(ty);
         }
         Ok(())
     }
@@ -608,7 +608,7 @@ impl Change<'_> {
                 identity,
                 counter: definition.counter,
                 domain,
-                varchar: is_varchar(&definition.ty),
+                declared: is_declared(&definition.ty),
                 ..ColumnValues::default()
             },
         };
