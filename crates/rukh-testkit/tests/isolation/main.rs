@@ -40,6 +40,14 @@ const KNOWN: &[(&str, &str)] = &[
         "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
     ),
     (
+        "drop-index-concurrently-1",
+        "it prints plans, and DROP INDEX CONCURRENTLY waits for no reader",
+    ),
+    (
+        "freeze-the-dead",
+        "FOR KEY SHARE is FOR SHARE, and FOR NO KEY UPDATE is FOR UPDATE",
+    ),
+    (
         "insert-conflict-do-update-3",
         "a statement that has waited runs again as a whole, so its query sees what was committed meanwhile",
     ),
