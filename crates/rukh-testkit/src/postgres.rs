@@ -218,6 +218,12 @@ impl PostgresDatabase {
         Ok(statement.columns().iter().map(name).collect())
     }
 
+    /// Returns the names of the types of a statement's parameters, as `pg_type` has them.
+    pub fn parameter_types(&mut self, sql: &str) -> Result<Vec<String>, PostgresError> {
+        let statement = self.client.prepare(sql).map_err(PostgresError::from)?;
+        Ok(statement.params().iter().map(|ty| ty.name().to_owned()).collect())
+    }
+
     /// Runs a statement of either kind: its rows, if it gives some, and how many it touched.
     pub fn run(&mut self, sql: &str) -> Result<(Option<Table>, u64), PostgresError> {
         let mut table: Option<Table> = None;

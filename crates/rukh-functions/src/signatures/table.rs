@@ -92,6 +92,8 @@ justify_days justify_hours justify_interval: (interval) interval
 isfinite: (date) bool, (interval) bool, (timestamp) bool, (timestamptz) bool
 make_date: (int4 int4 int4) date
 make_time: (int4 int4 float8) time
+make_timestamp: (int4 int4 int4 int4 int4 float8) timestamp
+make_timestamptz: (int4 int4 int4 int4 int4 float8) timestamptz, (int4 int4 int4 int4 int4 float8 text) timestamptz
 to_char: (int4 text) text, (int8 text) text, (float4 text) text, (float8 text) text, (numeric text) text, (interval text) text, (timestamp text) text, (timestamptz text) text
 
 array_append: (anycompatiblearray anycompatible) anycompatiblearray

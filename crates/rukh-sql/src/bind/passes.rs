@@ -31,10 +31,11 @@ use crate::bind::plans::{
     computed_limits, inner_order, late_volatile, on_subqueries, once, outer_aggregates, set_operations,
     union_fields,
 };
-use crate::bind::spelling::array_parameters::with_arrays;
-use crate::bind::spelling::frame_parameters::with_frames;
+use crate::bind::spelling::parameters::arrays::with_arrays;
+use crate::bind::spelling::parameters::frames::with_frames;
+use crate::bind::spelling::parameters::series::with_series;
+use crate::bind::spelling::parameters::types::{types_of, with_types};
 use crate::bind::spelling::rewrite::rewrite;
-use crate::bind::spelling::typed_parameters::{types_of, with_types};
 use crate::bind::spelling::{
     cast_names, computed_values, condition_literals, integer_literals, values_types,
 };
@@ -156,7 +157,7 @@ pub(crate) async fn watched_plan(
     params: &[ScalarValue],
     watch: &mut PassWatch<'_>,
 ) -> Result<LogicalPlan, SqlError> {
-    let query = with_frames(with_arrays(query, params)?, params)?;
+    let query = with_series(with_frames(with_arrays(query, params)?, params)?, params)?;
     let query = with_types(query, &types_of(params));
     let volatile_names = once::names(&query);
     let plan = resolved(state, catalog, query.into_owned(), watch).await?;

@@ -6,45 +6,49 @@
 //! 2. that of the column it is stored in: `INSERT … VALUES ($1)`, `SET c = $1`;
 //! 3. that of a cast around it: `$1::date`;
 //! 4. that of the column it is compared with: `c = $1`, `c IN ($1)`, `c BETWEEN $1 AND $2`;
-//! 5. BIGINT in LIMIT and OFFSET; what DataFusion infers elsewhere;
+//! 5. what its place in an expression takes ([`places`]);
 //! 6. text.
 //!
 //! Lengths and precisions are left out, as PostgreSQL does: a value that is too long is an error of the
 //! statement that stores it, and a condition compares with the value as given.
 
+mod places;
+
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::MemTable;
-use datafusion::error::DataFusionError;
-use datafusion::logical_expr::expr::{Between, InList, Placeholder, ScalarFunction};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::scalar::ScalarValue;
 use rukh_keys::DataType;
-use rukh_syntax::sqlparser::ast::{self, Value, Visitor};
+use rukh_syntax::make::{binary, nested};
+use rukh_syntax::sqlparser::ast::BinaryOperator::{self, GtEq, LtEq};
+use rukh_syntax::sqlparser::ast::{self, Value, Visitor, VisitorMut};
 
 use crate::bind::names::output_names::without_twins;
 use crate::bind::passes;
-use crate::bind::spelling::array_parameters::{array_parameters, with_elements};
-use crate::bind::spelling::frame_parameters::{frame_parameters, without_frames};
-use crate::bind::spelling::typed_parameters::with_types;
+use crate::bind::spelling::parameters::arrays::{array_parameters, with_elements};
+use crate::bind::spelling::parameters::frames::{frame_parameters, without_frames};
+use crate::bind::spelling::parameters::series::{types_in_call, types_in_factor};
+use crate::bind::spelling::parameters::types::with_types;
 use crate::bind::system::type_tree::asks_for_types;
-use crate::bind::types::bound_calls::taken;
+use crate::bind::types::expressions::noting_uses;
 use crate::exec::columns::Columns;
 use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
 use crate::sql::dml::{self, WriteShape};
 use crate::sql::explain::json_column;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
-use rukh_functions::casts::table::Kind;
-use rukh_functions::signatures::overloaded::column_type;
-use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
+use rukh_functions::functions::texts::to_uuid::{TO_UUID, TO_UUIDS};
+use rukh_functions::types::arrow_type;
 use rukh_syntax::{
-    Discarded, ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WritesStatement,
+    Discarded, ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WalkMut, WritesStatement,
     data_type, rows_name,
 };
 
@@ -276,10 +280,18 @@ impl Session {
         if parameters.types.is_empty() {
             return Ok(());
         }
-        let query = with_types(without_frames(with_elements(query))?, &parameters.types);
-        let plan = self.unoptimised_plan_of(&query)?;
+        let mut query = with_types(without_frames(with_elements(query))?, &parameters.types);
+        let plan = match parameters.repeated {
+            true => {
+                compare_apart(query.to_mut());
+                self.unoptimised_plan_in(&noting_uses(&self.state), &query)?
+            }
+            false => self.unoptimised_plan_of(&query)?,
+        };
         plan.apply_with_subqueries(|node| {
-            parameters.read_node(node)?;
+            for (number, ty) in places::of_node(node)? {
+                parameters.tell(number, ty);
+            }
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(())
@@ -302,15 +314,19 @@ impl Session {
     }
 
     fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+        self.unoptimised_plan_in(&self.state.clone(), query)
+    }
+
+    fn unoptimised_plan_in(
+        &mut self,
+        state: &SessionState,
+        query: &ast::Query,
+    ) -> Result<LogicalPlan, SqlError> {
         let snapshot = self.snapshot();
         let context = self.context(snapshot, query)?;
         self.set_current(context.clone());
         let runtime = self.runtime().clone();
-        runtime.block_on(passes::unoptimised_plan(
-            &self.state,
-            &context.snapshot.catalog,
-            query,
-        ))
+        runtime.block_on(passes::unoptimised_plan(state, &context.snapshot.catalog, query))
     }
 
     fn plan_with(&mut self, query: &ast::Query, params: &[ScalarValue]) -> Result<LogicalPlan, SqlError> {
@@ -348,6 +364,38 @@ fn as_returning(error: SqlError) -> SqlError {
     }
 }
 
+/// Spells `x BETWEEN a AND b` as the comparisons that it means: parameters have the type of their first use.
+fn compare_apart(query: &mut ast::Query) {
+    let ControlFlow::Continue(()) = query.walk_mut(&mut Betweens);
+}
+
+struct Betweens;
+
+impl VisitorMut for Betweens {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<Infallible> {
+        if let ast::Expr::Between {
+            expr: value,
+            negated,
+            low,
+            high,
+        } = expr
+        {
+            let (low, high) = (binary(value, GtEq, low), binary(value, LtEq, high));
+            let both = nested(binary(&low, BinaryOperator::And, &high));
+            *expr = match negated {
+                true => ast::Expr::UnaryOp {
+                    op: ast::UnaryOperator::Not,
+                    expr: Box::new(both),
+                },
+                false => both,
+            };
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// Returns the number of a parameter that is all of an expression.
 fn number_of(expr: &ast::Expr) -> Option<usize> {
     match expr {
@@ -368,6 +416,8 @@ fn number_in(name: &str) -> Option<usize> {
 struct Parameters {
     types: Vec<Option<DataType>>,
     arrays: Vec<usize>,
+    /// Whether one stands in several places.
+    repeated: bool,
 }
 
 impl Parameters {
@@ -376,6 +426,7 @@ impl Parameters {
             0..=PARAMETERS_MAX => Ok(Parameters {
                 types: given.to_vec(),
                 arrays: Vec::new(),
+                repeated: false,
             }),
             _ => Err(too_many()),
         }
@@ -386,7 +437,9 @@ impl Parameters {
         let mut finder = Finder::default();
         // The finder never stops.
         let _ = tree.walk(&mut finder);
-        let count = finder.numbers.iter().copied().max().unwrap_or(0);
+        let distinct: BTreeSet<&usize> = finder.numbers.iter().collect();
+        let count = distinct.last().map_or(0, |number| **number);
+        self.repeated |= distinct.len() < finder.numbers.len();
         if count > PARAMETERS_MAX {
             return Err(too_many());
         }
@@ -413,85 +466,6 @@ impl Parameters {
         }
     }
 
-    fn read_node(&mut self, node: &LogicalPlan) -> Result<(), DataFusionError> {
-        let is_limit = matches!(node, LogicalPlan::Limit(_));
-        let mut schema = DFSchema::empty();
-        for input in node.inputs() {
-            schema.merge(input.schema());
-        }
-        let mut inferred = Vec::new();
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                match expr {
-                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
-                        self.compare(left, right, &schema);
-                        self.compare(right, left, &schema);
-                    }
-                    Expr::InList(InList { expr, list, .. }) => {
-                        list.iter().for_each(|item| self.compare(item, expr, &schema));
-                        list.iter().for_each(|item| self.compare(expr, item, &schema));
-                    }
-                    Expr::Between(Between { expr, low, high, .. }) => {
-                        self.compare(low, expr, &schema);
-                        self.compare(high, expr, &schema);
-                        self.compare(expr, low, &schema);
-                    }
-                    Expr::ScalarFunction(call) => self.read_call(call, &schema),
-                    Expr::Placeholder(Placeholder { id, field }) => {
-                        let ty = field.as_ref().map(|field| data_type_of_arrow(field.data_type()));
-                        let ty = if is_limit { Some(DataType::BigInt) } else { ty };
-                        inferred.extend(number_in(id).zip(ty));
-                    }
-                    _ => {}
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })?;
-        inferred
-            .into_iter()
-            .for_each(|(number, ty)| self.tell(number, ty));
-        Ok(())
-    }
-
-    /// Gives parameters the types that a function takes in their places.
-    fn read_call(&mut self, call: &ScalarFunction, schema: &DFSchema) {
-        let Some(kinds) = taken(call, schema) else {
-            return;
-        };
-        for (arg, kind) in call.args.iter().zip(kinds) {
-            // A number keeps its digits as a text.
-            if let (Expr::Placeholder(Placeholder { id, field: None }), Some(ty)) =
-                (arg, column_type(kind, None))
-                && kind != Kind::Numeric
-                && let Some(number) = number_in(id)
-            {
-                self.tell(number, ty);
-            }
-        }
-    }
-
-    /// Gives a parameter the type of what it is compared with.
-    fn compare(&mut self, parameter: &Expr, with: &Expr, schema: &DFSchema) {
-        let Expr::Placeholder(Placeholder { id, .. }) = parameter else {
-            return;
-        };
-        let ty = match with {
-            Expr::Placeholder(_) => None,
-            Expr::Column(column) => schema
-                .field_from_column(column)
-                .ok()
-                .map(|field| data_type_of(field)),
-            other => other
-                .get_type(schema)
-                .ok()
-                .filter(|ty| !ty.is_null())
-                .map(|ty| data_type_of_arrow(&ty)),
-        };
-        if let Some((number, ty)) = number_in(id).zip(ty) {
-            self.tell(number, ty);
-        }
-    }
-
     /// Returns the places of arrays of numbers of objects.
     fn oids(&self, statement: &Statement) -> Vec<usize> {
         match statement {
@@ -504,20 +478,6 @@ impl Parameters {
         let text = DataType::Varchar(None);
         self.types.into_iter().map(|ty| ty.unwrap_or(text)).collect()
     }
-}
-
-fn compares(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
 }
 
 /// Returns a type without length and precision, and TINYINT as what clients know.
@@ -535,6 +495,10 @@ fn too_many() -> SqlError {
         "54023",
         format!("a statement takes at most {PARAMETERS_MAX} parameters"),
     )
+}
+
+fn is_call_of(call: &ast::Function, name: &str) -> bool {
+    matches!(call.name.0.as_slice(), [ast::ObjectNamePart::Identifier(called)] if called.value == name)
 }
 
 /// Returns the type of the elements of an array, and any other type as it is.
@@ -555,15 +519,39 @@ struct Finder {
 impl Visitor for Finder {
     type Break = ();
 
+    fn pre_visit_table_factor(&mut self, factor: &ast::TableFactor) -> ControlFlow<()> {
+        self.casts.append(&mut types_in_factor(factor));
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
         self.numbers.extend(number_of(expr));
-        if let ast::Expr::Cast {
-            expr, data_type: ty, ..
-        } = expr
-            && let Some(number) = number_of(expr)
-        {
-            self.casts
-                .extend(data_type(element_type(ty)).map(|ty| (number, ty)));
+        match expr {
+            ast::Expr::Cast {
+                expr, data_type: ty, ..
+            } => {
+                if let Some(number) = number_of(expr) {
+                    self.casts
+                        .extend(data_type(element_type(ty)).map(|ty| (number, ty)));
+                }
+            }
+            ast::Expr::Function(call) if !types_in_call(call).is_empty() => {
+                self.casts.append(&mut types_in_call(call));
+            }
+            // As which casts to UUID are spelled: of a text, or of texts.
+            ast::Expr::Function(call) if is_call_of(call, TO_UUID) || is_call_of(call, TO_UUIDS) => {
+                if let ast::FunctionArguments::List(list) = &call.args
+                    && let [
+                        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Cast {
+                            expr, ..
+                        })),
+                    ] = list.args.as_slice()
+                {
+                    self.casts
+                        .extend(number_of(expr).map(|number| (number, DataType::Uuid)));
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }

@@ -8,9 +8,9 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Table, View};
 use rukh_engine::{Engine, ScrubReport};
-use rukh_keys::Datum;
+use rukh_keys::{DataType, Datum};
 use rukh_planner::Constant;
-use rukh_syntax::sqlparser::ast::{DataType, Expr, TimezoneInfo, Value, VisitorMut};
+use rukh_syntax::sqlparser::ast::{self, Expr, TimezoneInfo, Value, VisitorMut};
 use rukh_syntax::{ExplainFormat, KeptStatement, ObjectName, ShowStatement, Statement, WalkMut, make};
 
 use crate::bind::names::qualify::qualify;
@@ -70,7 +70,7 @@ impl Session {
                     && call.name.to_string().eq_ignore_ascii_case(CLOCK)
                 {
                     let time = Expr::Value(Value::SingleQuotedString(self.0.clone()).into());
-                    *expr = make::cast(time, DataType::Timestamp(None, TimezoneInfo::WithTimeZone));
+                    *expr = make::cast(time, ast::DataType::Timestamp(None, TimezoneInfo::WithTimeZone));
                 }
                 ControlFlow::Continue(())
             }
@@ -498,9 +498,13 @@ impl Session {
     }
 }
 
-/// Returns parameters as DataFusion takes them.
+/// Returns the values of parameters. Arrow has no UUIDs: an array of them is its text, which is read where it stands.
 fn scalars_of(params: &[Constant]) -> Vec<ScalarValue> {
-    let scalar = |constant: &Constant| scalar_from_datum(&constant.datum, &constant.ty);
+    let scalar = |Constant { datum, ty, .. }: &Constant| match (datum, ty.element()) {
+        (Datum::Null, Some(DataType::Uuid)) => ScalarValue::Utf8(None),
+        (array, Some(DataType::Uuid)) => ScalarValue::Utf8(Some(ty.format_text(array))),
+        _ => scalar_from_datum(datum, ty),
+    };
     params.iter().map(scalar).collect()
 }
 

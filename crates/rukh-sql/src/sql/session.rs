@@ -24,8 +24,9 @@ use crate::bind::names::functions::calls_any;
 use crate::bind::names::qualify::{makes_temporary, qualify};
 use crate::bind::names::type_names::names_types;
 use crate::bind::passes::{self, PassWatch};
-use crate::bind::spelling::array_parameters::array_parameters;
-use crate::bind::spelling::frame_parameters::frame_parameters;
+use crate::bind::spelling::parameters::arrays::array_parameters;
+use crate::bind::spelling::parameters::frames::frame_parameters;
+use crate::bind::spelling::parameters::series::has_series_parameters;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::spelling::rewrite::{check_supported, uses_clock};
 use crate::bind::types::expressions::{Functions, moment};
@@ -873,5 +874,5 @@ impl Session {
 
 /// Whether a query has parameters whose values are put into it before it is planned.
 fn has_values(query: &ast::Query) -> bool {
-    !array_parameters(query).is_empty() || !frame_parameters(query).is_empty()
+    !array_parameters(query).is_empty() || !frame_parameters(query).is_empty() || has_series_parameters(query)
 }

@@ -1,14 +1,15 @@
-//! `coalesce`, `nullif`, `greatest` and `least` of documents, intervals, arrays, times and enums: DataFusion finds no common type of one
-//! and of a literal, which is read as one later.
+//! `coalesce`, `nullif`, `greatest`, `least` and `ARRAY[…]` of bytes, documents, intervals, arrays, times and enums: DataFusion finds no
+//! common type of one and of a literal, which is read as one later, and of some of them none with a NULL.
 
 #![warn(clippy::arithmetic_side_effects)]
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::plan_err;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions::core;
+use datafusion::functions_nested::make_array::make_array_udf;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
@@ -21,12 +22,20 @@ use crate::usual::as_usual;
 /// Returns the functions.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
     let usual = [core::coalesce(), core::nullif(), core::greatest(), core::least()];
-    usual.into_iter().map(|usual| {
-        Arc::new(ScalarUDF::from(Alike {
-            usual,
-            signature: Signature::user_defined(Volatility::Immutable),
-        }))
-    })
+    usual.into_iter().map(alike)
+}
+
+/// Returns the function that `ARRAY[…]` with a NULL among its elements is a call of.
+pub fn make_array() -> Arc<ScalarUDF> {
+    static MAKE_ARRAY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| alike(make_array_udf()));
+    MAKE_ARRAY.clone()
+}
+
+fn alike(usual: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::from(Alike {
+        usual,
+        signature: Signature::user_defined(Volatility::Immutable),
+    }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -46,7 +55,11 @@ impl ScalarUDFImpl for Alike {
         let is_document = |ty: &&ArrowType| {
             matches!(
                 ty,
-                ArrowType::LargeBinary | ArrowType::LargeUtf8 | ArrowType::List(_) | ArrowType::Interval(_)
+                ArrowType::Binary
+                    | ArrowType::LargeBinary
+                    | ArrowType::LargeUtf8
+                    | ArrowType::List(_)
+                    | ArrowType::Interval(_)
             ) || ty.is_temporal()
         };
         let is_open = |ty: &ArrowType| ty.is_null() || *ty == ArrowType::Utf8;

@@ -19,7 +19,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{ObjectName as Named, WalkMut, folded, found_data_type};
 
 use crate::bind::spelling::casts;
-use crate::bind::spelling::typed_parameters::written_type;
+use crate::bind::spelling::parameters::types::written_type;
 use crate::bind::system::row_functions;
 
 /// Spells out the functions in a query.

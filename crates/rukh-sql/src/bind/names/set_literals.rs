@@ -27,8 +27,8 @@ use rukh_syntax::{Walk, WalkMut, each_side};
 
 use crate::bind::names::short_aliases::joined_with;
 use crate::bind::spelling::integer_literals;
+use crate::bind::spelling::parameters::types::cast_type;
 use crate::bind::spelling::rewrite::rewrite;
-use crate::bind::spelling::typed_parameters::cast_type;
 use crate::bind::types::coercions::unified_fields;
 
 /// Casts the literals.

@@ -45,6 +45,30 @@ impl VisitorMut for Spell {
     }
 }
 
+/// Spells out a cast to UUID[].
+pub(crate) fn spell_out_uuids(expr: &mut Expr) {
+    if let Some(uuids) = as_uuids(expr) {
+        *expr = uuids;
+    }
+}
+
+/// Returns a cast to UUID[] as a call.
+fn as_uuids(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Cast {
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            expr,
+            data_type: ast::DataType::Array(ArrayElemTypeDef::SquareBracket(of, length)),
+            ..
+        } if **of == ast::DataType::Uuid => {
+            let of_texts = ArrayElemTypeDef::SquareBracket(Box::new(ast::DataType::Text), *length);
+            let texts = cast(expr.as_ref().clone(), ast::DataType::Array(of_texts));
+            Some(call(TO_UUIDS, vec![texts]))
+        }
+        _ => None,
+    }
+}
+
 fn spelled(expr: &Expr) -> Option<Expr> {
     match expr {
         Expr::Interval(interval) => {
@@ -98,20 +122,14 @@ fn spelled(expr: &Expr) -> Option<Expr> {
         }),
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon,
-            expr,
-            data_type: ast::DataType::Array(ArrayElemTypeDef::SquareBracket(of, length)),
-            ..
-        } if **of == ast::DataType::Uuid => {
-            let of_texts = ArrayElemTypeDef::SquareBracket(Box::new(ast::DataType::Text), *length);
-            let texts = cast(expr.as_ref().clone(), ast::DataType::Array(of_texts));
-            Some(call(TO_UUIDS, vec![texts]))
-        }
-        Expr::Cast {
-            kind: CastKind::Cast | CastKind::DoubleColon,
-            expr,
+            expr: value,
             data_type: ty,
             ..
         } => {
+            if let Some(uuids) = as_uuids(expr) {
+                return Some(uuids);
+            }
+            let expr = value;
             let text = || as_text(expr);
             if is_path(ty) {
                 return Some(call(PATH, vec![text()]));

@@ -11,7 +11,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{WalkMut, each_side_mut};
 
-use crate::bind::spelling::typed_parameters::cast;
+use crate::bind::spelling::parameters::types::cast;
 
 /// Reads the texts that stand where conditions do.
 pub(crate) fn read(node: &mut impl WalkMut) {

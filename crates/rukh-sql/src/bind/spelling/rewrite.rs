@@ -49,11 +49,11 @@ use rukh_syntax::sqlparser::ast::{
 use crate::bind::names::order_names;
 use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outputs, part_twins};
 use crate::bind::names::stars::name_schemas;
-use crate::bind::spelling::array_parameters::number_of;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::named_arguments;
+use crate::bind::spelling::parameters::arrays::number_of;
 use crate::bind::spelling::rows;
 use crate::bind::spelling::select_calls::{self, calls_aggregate};
 use crate::bind::spelling::spelled;
@@ -493,7 +493,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             substring_for: None,
             shorthand: false,
             ..
-        } if is_text(pattern) => {
+        } if is_text(pattern) || is_parameter(pattern) => {
             let arguments = vec![expr.as_ref().clone(), pattern.as_ref().clone()];
             Ok(Some(call(SUBSTRING, arguments)))
         }
@@ -577,6 +577,11 @@ fn is_text(expr: &Expr) -> bool {
         value,
         Value::SingleQuotedString(_) | Value::EscapedStringLiteral(_) | Value::DollarQuotedString(_)
     )
+}
+
+/// Whether an expression is a parameter without a type, which is a text where functions of several types take it.
+fn is_parameter(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
 
 fn is_null(expr: &Expr) -> bool {

@@ -22,7 +22,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{WalkMut, each_side_mut};
 
-use crate::bind::spelling::typed_parameters::cast;
+use crate::bind::spelling::parameters::types::cast;
 
 /// Gives the cells of each column one type.
 pub(crate) fn alike(node: &mut impl WalkMut) {

@@ -26,6 +26,7 @@ use rukh_syntax::sqlparser::ast::{
 
 use super::series;
 use crate::bind::spelling::named_arguments::placed;
+use crate::bind::spelling::parameters::types::parameter_of;
 use rukh_syntax::make::{binary, call, cast, nested, select_from};
 use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
@@ -83,6 +84,7 @@ impl<'f> Called<'f> {
         }
     }
 
+    /// Whether the arguments have columns, or parameters whose values are not known yet.
     fn reads_columns(&self) -> bool {
         self.arguments
             .iter()
@@ -121,7 +123,7 @@ impl<'f> Called<'f> {
     }
 }
 
-/// Breaks off at a column.
+/// Breaks off at a column, or a parameter.
 struct OfColumn;
 
 impl Visitor for OfColumn {
@@ -130,6 +132,7 @@ impl Visitor for OfColumn {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+            expr if parameter_of(expr).is_some() => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }

@@ -68,20 +68,62 @@ pub(super) fn in_select_list(select: &mut Select) {
     }
 }
 
+/// Whether a name is that of a series.
+pub(crate) fn is_named(name: &ast::ObjectName) -> bool {
+    let name = name.0.last().and_then(|name| name.as_ident());
+    name.is_some_and(|name| name.value.eq_ignore_ascii_case(SERIES))
+}
+
+/// Returns the type of the ends of a series, as its arguments are written; `None` where none of them says it.
+pub(crate) fn type_of(arguments: &[Expr]) -> Option<DataType> {
+    if let Some(ty) = arguments.iter().find_map(moment_of) {
+        return Some(match ty {
+            DataType::Date => DataType::TIMESTAMP_TZ,
+            ty => ty,
+        });
+    }
+    let mut numbers = arguments.iter().filter_map(number_type).peekable();
+    numbers.peek()?;
+    Some(numbers.fold(DataType::Integer, |one, other| match (one, other) {
+        (DataType::NUMERIC, _) | (_, DataType::NUMERIC) => DataType::NUMERIC,
+        (DataType::BigInt, _) | (_, DataType::BigInt) => DataType::BigInt,
+        _ => DataType::Integer,
+    }))
+}
+
+/// Returns INTEGER, BIGINT or NUMERIC of an expression that is one, as it is written.
+fn number_type(expr: &Expr) -> Option<DataType> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => Some(match (digits.parse::<i32>(), digits.parse::<i64>()) {
+                (Ok(_), _) => DataType::Integer,
+                (_, Ok(_)) => DataType::BigInt,
+                _ => DataType::NUMERIC,
+            }),
+            _ => None,
+        },
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => number_type(expr),
+        Expr::BinaryOp { left, right, .. } => number_type(left).or_else(|| number_type(right)),
+        Expr::Cast { data_type: ty, .. } => match data_type(ty).ok()? {
+            DataType::SmallInt | DataType::Integer => Some(DataType::Integer),
+            DataType::BigInt => Some(DataType::BigInt),
+            ty if ty.is_decimal() || ty == DataType::NUMERIC => Some(DataType::NUMERIC),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Returns the arguments of a series.
 fn series_of(expr: &Expr) -> Option<Vec<Expr>> {
     let Expr::Function(function) = expr else {
         return None;
     };
-    let name = function.name.0.last()?.as_ident()?;
-    match name.value.eq_ignore_ascii_case(SERIES) {
-        true => arguments_of(function),
-        false => None,
-    }
+    is_named(&function.name).then(|| arguments_of(function)).flatten()
 }
 
 /// Returns the arguments of a call that have no names.
-fn arguments_of(function: &Function) -> Option<Vec<Expr>> {
+pub(crate) fn arguments_of(function: &Function) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.args else {
         return None;
     };

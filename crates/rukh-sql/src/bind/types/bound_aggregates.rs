@@ -31,9 +31,9 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{WalkMut, folded};
 
-use crate::bind::spelling::typed_parameters::{cast, cast_type};
+use crate::bind::spelling::parameters::types::{cast, cast_type};
 use crate::bind::types::bound_calls::{argument, literal};
-use crate::bind::types::bound_operators::is_open;
+use crate::bind::types::bound_operators::{is_open, operand};
 
 /// Returns the arguments of a call in the types of the signature that it means; whether any is another one.
 ///
@@ -99,6 +99,22 @@ pub(crate) fn bound(
         argument(arg.clone(), *taken, &Field::new(field.name(), ty, true), schema)
     });
     Ok(Some(in_order(typed.collect::<DataFusionResult<_>>()?)))
+}
+
+/// Returns the types that a call takes in the places of its arguments, parameters without a type among them; `None` where they may be
+/// several.
+pub(crate) fn taken(name: &str, is_window: bool, args: &[Expr], schema: &DFSchema) -> Option<Vec<Kind>> {
+    let overloads = overloads(name, is_window)?;
+    let kinds = args.iter().map(|arg| operand(arg, schema).flatten());
+    let mut kinds: Vec<Option<Kind>> = kinds.collect();
+    if takes_values_first(name) {
+        kinds.reverse();
+    }
+    let mut taken = resolve::function(overloads, &kinds).ok()?.arguments;
+    if takes_values_first(name) {
+        taken.reverse();
+    }
+    Some(taken)
 }
 
 /// Checks the arguments of `count`, which takes one of any type.

@@ -1,5 +1,8 @@
 //! Operators of the table of signatures: which one two operands mean, and what a literal without a type is beside a value.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -11,10 +14,10 @@ use rukh_functions::casts::table::Kind;
 use rukh_functions::errors::external;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::texts::to_uuid::uuids;
-use rukh_functions::signatures::overloaded::{kind, operand_type};
+use rukh_functions::signatures::overloaded::{column_type, kind, operand_type};
 use rukh_functions::signatures::resolve::{self, Meant, Unresolved};
 use rukh_functions::signatures::table;
-use rukh_functions::types::TYPE_KEY;
+use rukh_functions::types::{TYPE_KEY, arrow_type, declared_text};
 use rukh_keys::DataType;
 
 use crate::bind::types::bound_calls::literal;
@@ -78,6 +81,108 @@ pub(crate) fn chosen(name: &str, operands: &[Option<Kind>]) -> Result<Option<Mea
         .map(|kind| kind.map_or("unknown".to_string(), |kind| kind.to_string()));
     let message = format!("{says}: {}", names.collect::<Vec<_>>().join(&format!(" {name} ")));
     Err(SqlError::statement(state, message).with_hint(hint))
+}
+
+/// Gives a parameter without a type the one that an operator takes in its place beside a value: `doc -> $1` a text, `tags || $1` an array.
+/// What is compared takes the type of the other side later: kept plans leave their parameters open.
+///
+/// # Errors
+/// 42883 where there is no such operator, 42725 where it may be several.
+pub(crate) fn with_parameter(
+    mut expr: RawBinaryExpr,
+    schema: &DFSchema,
+    uses: Option<&FirstUses>,
+) -> DataFusionResult<RawBinaryExpr> {
+    if let Some(uses) = uses {
+        uses.give(&mut expr.left);
+        uses.give(&mut expr.right);
+    }
+    let name = expr.op.to_string();
+    let is_parameter =
+        |side: &Expr| matches!(side, Expr::Placeholder(parameter) if parameter.field.is_none());
+    let at = match (is_parameter(&expr.left), is_parameter(&expr.right)) {
+        (true, false) => 0,
+        (false, true) => 1,
+        _ => return Ok(expr),
+    };
+    let value = if at == 0 { &expr.right } else { &expr.left };
+    let Some(Some(kind)) = operand(value, schema) else {
+        return Ok(expr);
+    };
+    // Rows compare as `records` has it.
+    if matches!(kind, Kind::Record | Kind::Array(Kind::Record)) {
+        return Ok(expr);
+    }
+    let mut operands = [Some(kind); 2];
+    operands[at] = None;
+    let Some(meant) = chosen(&name, &operands).map_err(external)? else {
+        return Ok(expr);
+    };
+    let Some(ty) = parameter_type(meant.arguments[at]) else {
+        return Ok(expr);
+    };
+    let side = if at == 0 { &mut expr.left } else { &mut expr.right };
+    if let (Some(uses), Expr::Placeholder(parameter)) = (uses, &*side) {
+        uses.note(&parameter.id, ty);
+    }
+    if !is_comparison(&name) {
+        give_type(side, ty);
+    }
+    Ok(expr)
+}
+
+/// Gives a parameter a type.
+fn give_type(expr: &mut Expr, ty: DataType) {
+    let Expr::Placeholder(parameter) = expr else {
+        return;
+    };
+    let metadata = [(TYPE_KEY.to_string(), declared_text(&ty))];
+    let field = Field::new("", arrow_type(&ty), true).with_metadata(metadata.into());
+    parameter.field = Some(Arc::new(field));
+    if matches!(ty, DataType::Char(_) | DataType::Varchar(_) | DataType::Uuid) {
+        return;
+    }
+    let typed = cast(
+        std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None)),
+        arrow_type(&ty),
+    );
+    *expr = match ty.element() {
+        Some(DataType::Uuid) => uuids(typed),
+        _ => typed,
+    };
+}
+
+/// Types of parameters where they stand first beside an operator, which they have where they stand again:
+/// `ts >= $1 AND ts < $1 + interval '1 day'`.
+#[derive(Debug, Default)]
+pub(crate) struct FirstUses(Mutex<BTreeMap<String, DataType>>);
+
+impl FirstUses {
+    fn note(&self, id: &str, ty: DataType) {
+        let mut types = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        types.entry(id.to_string()).or_insert(ty);
+    }
+
+    /// Gives a parameter without a type the one of its first use.
+    fn give(&self, expr: &mut Expr) {
+        let types = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Expr::Placeholder(parameter) = &*expr
+            && parameter.field.is_none()
+            && let Some(ty) = types.get(&parameter.id)
+        {
+            give_type(expr, *ty);
+        }
+    }
+}
+
+/// Returns the type of a parameter that stands where a type is taken; `None` where it may be several.
+pub(crate) fn parameter_type(kind: Kind) -> Option<DataType> {
+    match kind {
+        Kind::Array(element) => Some(parameter_type(*element)?.array()),
+        // All the digits that are sent.
+        Kind::Numeric => Some(DataType::NUMERIC),
+        kind => column_type(kind, None),
+    }
 }
 
 /// Reads literals without a type, and NULL, in the type that an operator takes in their place; a time beside an interval becomes one.

@@ -12,19 +12,6 @@ use rukh_syntax::sqlparser::ast::BinaryOperator;
 
 use crate::bind::types::bound_operators::operand;
 
-/// Gives a parameter of no type behind `#>`, `#>>` or `#-` that of a path: an array of texts.
-pub(crate) fn with_path(mut expr: RawBinaryExpr) -> RawBinaryExpr {
-    let takes_path = matches!(
-        expr.op,
-        BinaryOperator::HashArrow | BinaryOperator::HashLongArrow | BinaryOperator::HashMinus
-    );
-    let is_open = matches!(&expr.right, Expr::Placeholder(parameter) if parameter.field.is_none());
-    if takes_path && is_open {
-        expr.right = cast(expr.right, ArrowType::new_list(ArrowType::Utf8, true));
-    }
-    expr
-}
-
 /// Returns the call that an operator of documents is; `None` of all others. Literals have been read as what the operator takes.
 pub(crate) fn planned(expr: &RawBinaryExpr, schema: &DFSchema) -> Option<Expr> {
     let left = operand(&expr.left, schema)??;

@@ -29,6 +29,7 @@ use crate::bind::names::type_names::{self, Find};
 use crate::bind::spelling::domain_casts;
 use crate::bind::spelling::parsing::parse_expression;
 use crate::bind::spelling::sequence_calls::calls_sequence;
+use crate::bind::types::bound_operators::FirstUses;
 use crate::bind::types::config::session_config;
 use crate::bind::types::in_lists::simplified_apart;
 use crate::bind::types::intervals::Intervals;
@@ -60,7 +61,17 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
 
 /// Returns what plans operators before DataFusion does.
 pub(crate) fn expr_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(Intervals)]
+    vec![Arc::new(Intervals::default())]
+}
+
+/// Returns a session that plans one statement whose parameters have the type of their first use.
+pub(crate) fn noting_uses(state: &SessionState) -> SessionState {
+    let planner = Intervals {
+        uses: Some(FirstUses::default()),
+    };
+    SessionStateBuilder::new_from_existing(state.clone())
+        .with_expr_planners(vec![Arc::new(planner)])
+        .build()
 }
 
 /// A stored expression, typed on the columns of its table.

@@ -13,7 +13,8 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::bind::spelling::rewrite::{IS_DISTINCT, IS_NOT_DISTINCT};
-use crate::bind::types::{bound_operators, documents, records};
+use crate::bind::types::bound_operators::{self, FirstUses};
+use crate::bind::types::{documents, records};
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -22,6 +23,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, Operator, binary_expr, cast 
 use datafusion::scalar::ScalarValue;
 use rukh_functions::forms::intervals::INTERVAL;
 use rukh_functions::functions::by_row::{self, SHIFTS};
+use rukh_functions::functions::common::alike::make_array;
 use rukh_functions::functions::common::exact::exact_function;
 use rukh_functions::functions::lists::arrays::{contains, overlaps};
 use rukh_functions::functions::numbers::arithmetic::checked;
@@ -31,10 +33,25 @@ use rukh_functions::functions::times::time_difference::time_difference;
 use rukh_syntax::sqlparser::ast::BinaryOperator;
 
 /// Plans operators whose operands DataFusion does not know together: of intervals, arrays, documents.
-#[derive(Debug)]
-pub(crate) struct Intervals;
+#[derive(Debug, Default)]
+pub(crate) struct Intervals {
+    /// Of the parameters of the one statement that it plans; `None` where their types are known.
+    pub(crate) uses: Option<FirstUses>,
+}
 
 impl ExprPlanner for Intervals {
+    fn plan_array_literal(
+        &self,
+        elements: Vec<Expr>,
+        schema: &DFSchema,
+    ) -> DataFusionResult<PlannerResult<Vec<Expr>>> {
+        let has_null = |element: &Expr| element.get_type(schema).is_ok_and(|ty| ty.is_null());
+        Ok(match elements.iter().any(has_null) {
+            true => PlannerResult::Planned(make_array().call(elements)),
+            false => PlannerResult::Original(elements),
+        })
+    }
+
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
@@ -59,7 +76,10 @@ impl ExprPlanner for Intervals {
             let right_side = compared_with(alike.right, left.as_ref());
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
         }
-        let expr = bound_operators::typed(documents::with_path(expr), schema)?;
+        let expr = bound_operators::typed(
+            bound_operators::with_parameter(expr, schema, self.uses.as_ref())?,
+            schema,
+        )?;
         if let Some(call) = documents::planned(&expr, schema) {
             return Ok(PlannerResult::Planned(call));
         }

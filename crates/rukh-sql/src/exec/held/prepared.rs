@@ -6,8 +6,8 @@ use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast;
 use rukh_syntax::{Statement, with_wide_number};
 
+use crate::bind::spelling::parameters::types::cast_in;
 use crate::bind::spelling::parsing::{parse, parse_expression};
-use crate::bind::spelling::typed_parameters::cast_in;
 
 /// A statement parsed once, to be run with parameters.
 #[derive(Clone, Debug)]

@@ -17,8 +17,8 @@ use rukh_syntax::sqlparser::ast::{self, Array, ArrayElemTypeDef, Expr, Value};
 use rukh_syntax::{ObjectName, Subscript};
 
 use super::values::is_default;
+use crate::bind::spelling::parameters::types::written_type;
 use crate::bind::spelling::rows;
-use crate::bind::spelling::typed_parameters::written_type;
 
 /// Returns the value of a column of which some elements are assigned to; `before` is its value without that.
 ///

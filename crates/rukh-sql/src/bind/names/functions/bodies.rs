@@ -11,8 +11,8 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Statement, Walk, WalkMut, folded, make};
 
+use crate::bind::spelling::parameters::types::written_type;
 use crate::bind::spelling::parsing::parse;
-use crate::bind::spelling::typed_parameters::written_type;
 
 /// Returns the body of a function.
 pub(super) fn body(function: &Function) -> Result<Box<Query>, SqlError> {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use datafusion::scalar::ScalarValue;
 use rukh_syntax::sqlparser::ast::{Array, BinaryOperator, DataType, Expr, Query, Value, Visitor, VisitorMut};
 
-use crate::bind::spelling::typed_parameters::cast;
+use crate::bind::spelling::parameters::types::cast;
 use rukh_error::SqlError;
 use rukh_functions::scalars::datums_from_array;
 use rukh_functions::types::data_type_of_arrow;

@@ -20,10 +20,13 @@ use rukh_functions::types::data_type_of_arrow;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Query, TimezoneInfo, Value, VisitorMut,
+    FunctionArguments, Query, TableFactor, TimezoneInfo, Value, VisitorMut,
 };
 
+use crate::bind::spelling::casts;
 use crate::bind::spelling::integer_literals::asks_for_constants;
+use crate::bind::spelling::parameters::series::arguments_mut;
+use crate::bind::system::series;
 use rukh_syntax::{Statement, WalkMut, found_type, make};
 
 /// Returns the types of the values of parameters.
@@ -52,7 +55,7 @@ impl Types<'_> {
         if let Expr::Nested(inner) = expr {
             return self.of(inner);
         }
-        let number = number_of(expr)?;
+        let number = parameter_of(expr)?;
         let ty = number.checked_sub(1).and_then(|at| self.types.get(at)).copied();
         Some(ty.flatten().and_then(cast_type))
     }
@@ -100,7 +103,7 @@ impl VisitorMut for Casts<'_> {
     type Break = Infallible;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-        let number = number_of(expr);
+        let number = parameter_of(expr);
         if let Some((_, ty)) = self.casts.iter().find(|(of, _)| Some(*of) == number) {
             cast(expr, ty.clone());
         }
@@ -109,7 +112,7 @@ impl VisitorMut for Casts<'_> {
 }
 
 /// Returns the number of an expression that is a parameter.
-fn number_of(expr: &Expr) -> Option<usize> {
+pub(crate) fn parameter_of(expr: &Expr) -> Option<usize> {
     let Expr::Value(value) = expr else { return None };
     match &value.value {
         Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
@@ -142,7 +145,10 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
             precision: None,
         },
         DataType::Array(element) => {
-            let element = cast_type(*element).unwrap_or(Ast::Text);
+            let element = match *element {
+                DataType::Uuid => Ast::Uuid,
+                element => cast_type(element).unwrap_or(Ast::Text),
+            };
             Ast::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None))
         }
         DataType::Enum(_) | DataType::Record(_) => return found_type(ty),
@@ -171,6 +177,8 @@ pub(crate) fn written_type(ty: DataType) -> ast::DataType {
 pub(crate) fn cast(expr: &mut Expr, ty: ast::DataType) {
     let parameter = std::mem::replace(expr, Expr::Value(Value::Null.into()));
     *expr = make::cast(parameter, ty);
+    // Arrow has no UUIDs: those of arrays are spelled out as in statements.
+    casts::spell_out_uuids(expr);
 }
 
 /// Whether an expression is a literal or a parameter, perhaps cast.
@@ -188,6 +196,15 @@ fn compares(op: &BinaryOperator) -> bool {
 
 impl VisitorMut for Types<'_> {
     type Break = Infallible;
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        for argument in arguments_mut(factor).into_iter().flatten() {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {
+                self.typed(value);
+            }
+        }
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         match expr {
@@ -219,7 +236,7 @@ impl VisitorMut for Types<'_> {
                 let bounds = [substring_from, substring_for].into_iter().flatten();
                 bounds.chain([expr]).for_each(|part| self.typed(part));
             }
-            Expr::Function(call) if !asks_for_constants(call) => {
+            Expr::Function(call) if !asks_for_constants(call) || series::is_named(&call.name) => {
                 if let FunctionArguments::List(list) = &mut call.args {
                     for argument in &mut list.args {
                         if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {

@@ -19,7 +19,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Walk, WalkMut};
 
-use crate::bind::spelling::array_parameters::parameter_within;
+use crate::bind::spelling::parameters::arrays::parameter_within;
 
 /// Returns the parameter of a bound and its number.
 fn parameter_of(bound: &WindowFrameBound) -> Option<usize> {
