@@ -273,17 +273,23 @@ impl Catalog {
 
     /// Returns the schemas that have definitions, in order of creation.
     pub fn schemas(&self) -> impl Iterator<Item = &Arc<Schema>> {
-        self.schemas.values()
+        self.schemas.values().filter(|schema| !schema.dropped)
+    }
+
+    /// Returns what is kept of `public` once it was dropped.
+    pub fn dropped_public(&self) -> Option<SchemaId> {
+        let mut dropped = self.schemas.values().filter(|schema| schema.dropped);
+        dropped.next().map(|schema| schema.id)
     }
 
     /// Returns the definition of the schema of this name.
     pub fn schema_named(&self, name: &str) -> Option<&Arc<Schema>> {
-        self.schemas.values().find(|schema| schema.name == name)
+        self.schemas().find(|schema| schema.name == name)
     }
 
     /// Whether there is a schema of this name that may hold tables.
     pub fn has_schema(&self, name: &str) -> bool {
-        name == PUBLIC || self.schema_named(name).is_some()
+        name == PUBLIC && self.dropped_public().is_none() || self.schema_named(name).is_some()
     }
 
     /// Returns the catalog with this schema added or replaced.

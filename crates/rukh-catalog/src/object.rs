@@ -169,7 +169,7 @@ fn put_type(value: &mut Value, id: u32, visit: &mut impl FnMut(&mut Value)) -> u
 
 /// A schema: a space of names. What is in one carries its name.
 ///
-/// `public` is always there; it has a definition only if something is said of it.
+/// `public` is there from the start; it has a definition only if something is said of it, or if it was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// Identity.
@@ -182,6 +182,22 @@ pub struct Schema {
     /// Whether the statement that makes it with what it holds is not over; what a crash leaves of it is dropped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filling: bool,
+    /// Whether it was dropped, which is kept of `public` alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dropped: bool,
+}
+
+impl Schema {
+    /// Returns a schema of this name that gets its identity when it is stored.
+    pub fn new(name: &str) -> Self {
+        Schema {
+            id: SchemaId(0),
+            name: name.to_string(),
+            comment: None,
+            filling: false,
+            dropped: false,
+        }
+    }
 }
 
 /// A sequence: numbers that are given once each.

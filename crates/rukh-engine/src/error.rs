@@ -286,6 +286,22 @@ impl EngineError {
         }
     }
 
+    /// Returns the table whose constraint a row breaks.
+    pub fn constrained_table(&self) -> Option<&str> {
+        match self {
+            EngineError::UniqueViolation { table, .. }
+            | EngineError::NotNullViolation { table, .. }
+            | EngineError::CheckViolation { table, .. }
+            | EngineError::ReferencedMissing { table, .. }
+            | EngineError::MixedNulls { table, .. }
+            | EngineError::StillReferenced {
+                referencing: table, ..
+            } => Some(table),
+            EngineError::CompletedLater { source } => source.constrained_table(),
+            _ => None,
+        }
+    }
+
     /// Returns what the user could do, a sentence, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -6,4 +6,4 @@
 mod datafusion_errors;
 mod sql_error;
 
-pub use sql_error::{ErrorKind, SqlError, storage_error};
+pub use sql_error::{ErrorKind, SqlError, Violated, storage_error};

@@ -43,6 +43,15 @@ pub struct SqlError {
     pub hint: Option<String>,
     /// Place in the statement, in characters from 1.
     pub position: Option<usize>,
+    /// What has the constraint that the data break.
+    pub violated: Option<Box<Violated>>,
+}
+
+/// What has a constraint that data break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violated {
+    /// Name of the table, without its schema.
+    pub table: String,
 }
 
 impl SqlError {
@@ -122,6 +131,14 @@ impl SqlError {
         self
     }
 
+    /// Adds the table whose constraint the data break.
+    pub fn of_table(mut self, table: &str) -> Self {
+        self.violated = Some(Box::new(Violated {
+            table: table.to_string(),
+        }));
+        self
+    }
+
     /// Adds further facts.
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
@@ -143,6 +160,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            violated: None,
         }
     }
 }
@@ -160,6 +178,7 @@ impl From<StatementError> for SqlError {
             detail: error.detail,
             hint: error.hint,
             position: error.position,
+            violated: None,
         }
     }
 }
@@ -250,73 +269,74 @@ impl From<CatalogError> for SqlError {
 
 impl From<EngineError> for SqlError {
     fn from(error: EngineError) -> Self {
-        let message = error.to_string();
-        match error {
-            EngineError::Catalog(error) => error.into(),
-            EngineError::Kv(error) => error.into(),
-            EngineError::Value(error) => error.into(),
-            EngineError::UniqueViolation { key, .. } => {
-                SqlError::new(ErrorKind::Constraint, "23505", message)
-                    .with_detail(format!("Key {key} already exists."))
-            }
-            EngineError::NotNullViolation { row, .. } => {
-                SqlError::new(ErrorKind::Constraint, "23502", message)
-                    .with_detail(format!("Failing row contains {row}."))
-            }
-            EngineError::DomainNull { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
-            EngineError::DomainViolation { .. } => SqlError::new(ErrorKind::Constraint, "23514", message),
-            EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
-                .with_detail(format!("Failing row contains {row}.")),
-            EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),
-            EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
-                .with_hint("Use a longer hash, or add the column to the primary key."),
-            EngineError::Corruption { .. } | EngineError::TableLost { .. } => {
-                with_advice(SqlError::new(ErrorKind::Corruption, "XX001", message), &error)
-            }
-            EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)
-                .with_hint("Split the statement, or load the rows with COPY."),
-            EngineError::TransactionTooLarge { .. } => {
-                with_advice(SqlError::new(ErrorKind::Io, "53400", message), &error)
-            }
-            EngineError::Conflict { .. } => {
-                with_advice(SqlError::new(ErrorKind::Conflict, "40001", message), &error)
-            }
-            EngineError::Deadlock => {
-                with_advice(SqlError::new(ErrorKind::Conflict, "40P01", message), &error)
-            }
-            EngineError::Locked { .. } | EngineError::LockTimeout => {
-                SqlError::new(ErrorKind::Conflict, "55P03", message)
-            }
-            EngineError::Cancelled => SqlError::cancelled(),
-            EngineError::ReadOnly => SqlError::statement("25006", message),
-            EngineError::ReferencedMissing { .. }
-            | EngineError::MixedNulls { .. }
-            | EngineError::StillReferenced { .. } => {
-                with_advice(SqlError::new(ErrorKind::Constraint, "23503", message), &error)
-            }
-            EngineError::TruncatesReferenced { .. } => with_advice(SqlError::unsupported(message), &error),
-            EngineError::InTransaction { .. } => SqlError::statement("25001", message),
-            EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
-            EngineError::IndexNotReady { .. } | EngineError::IndexDropped | EngineError::Immutable { .. } => {
-                with_advice(SqlError::statement("55000", message), &error)
-            }
-            EngineError::RowWidth { .. } => SqlError::internal(message),
-            EngineError::Function { source, .. } => function_error(source),
-            EngineError::Io { source, .. } => SqlError::of_system(message, &source),
-            EngineError::CompletedLater { source } => {
-                let mut mapped = SqlError::from(*source);
-                mapped.detail = Some(
-                    "The load was visible in part when that happened; no session sees any of it yet."
-                        .to_string(),
-                );
-                mapped.hint = Some(
-                    "The load is completed by the next statement that writes, once that can be done."
-                        .to_string(),
-                );
-                mapped
-            }
-            _ => SqlError::new(ErrorKind::Io, "57P03", message),
+        let table = error.constrained_table().map(str::to_string);
+        let error = without_table(error);
+        match table {
+            Some(table) => error.of_table(&table),
+            None => error,
         }
+    }
+}
+
+fn without_table(error: EngineError) -> SqlError {
+    let message = error.to_string();
+    match error {
+        EngineError::Catalog(error) => error.into(),
+        EngineError::Kv(error) => error.into(),
+        EngineError::Value(error) => error.into(),
+        EngineError::UniqueViolation { key, .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
+            .with_detail(format!("Key {key} already exists.")),
+        EngineError::NotNullViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23502", message)
+            .with_detail(format!("Failing row contains {row}.")),
+        EngineError::DomainNull { .. } => SqlError::new(ErrorKind::Constraint, "23502", message),
+        EngineError::DomainViolation { .. } => SqlError::new(ErrorKind::Constraint, "23514", message),
+        EngineError::CheckViolation { row, .. } => SqlError::new(ErrorKind::Constraint, "23514", message)
+            .with_detail(format!("Failing row contains {row}.")),
+        EngineError::SequenceExhausted { .. } => SqlError::statement("2200H", message),
+        EngineError::HashCollision { .. } => SqlError::new(ErrorKind::Constraint, "23505", message)
+            .with_hint("Use a longer hash, or add the column to the primary key."),
+        EngineError::Corruption { .. } | EngineError::TableLost { .. } => {
+            with_advice(SqlError::new(ErrorKind::Corruption, "XX001", message), &error)
+        }
+        EngineError::StatementTooLarge { .. } => SqlError::new(ErrorKind::Io, "54000", message)
+            .with_hint("Split the statement, or load the rows with COPY."),
+        EngineError::TransactionTooLarge { .. } => {
+            with_advice(SqlError::new(ErrorKind::Io, "53400", message), &error)
+        }
+        EngineError::Conflict { .. } => {
+            with_advice(SqlError::new(ErrorKind::Conflict, "40001", message), &error)
+        }
+        EngineError::Deadlock => with_advice(SqlError::new(ErrorKind::Conflict, "40P01", message), &error),
+        EngineError::Locked { .. } | EngineError::LockTimeout => {
+            SqlError::new(ErrorKind::Conflict, "55P03", message)
+        }
+        EngineError::Cancelled => SqlError::cancelled(),
+        EngineError::ReadOnly => SqlError::statement("25006", message),
+        EngineError::ReferencedMissing { .. }
+        | EngineError::MixedNulls { .. }
+        | EngineError::StillReferenced { .. } => {
+            with_advice(SqlError::new(ErrorKind::Constraint, "23503", message), &error)
+        }
+        EngineError::TruncatesReferenced { .. } => with_advice(SqlError::unsupported(message), &error),
+        EngineError::InTransaction { .. } => SqlError::statement("25001", message),
+        EngineError::IndexBusy { .. } => SqlError::statement("55006", message),
+        EngineError::IndexNotReady { .. } | EngineError::IndexDropped | EngineError::Immutable { .. } => {
+            with_advice(SqlError::statement("55000", message), &error)
+        }
+        EngineError::RowWidth { .. } => SqlError::internal(message),
+        EngineError::Function { source, .. } => function_error(source),
+        EngineError::Io { source, .. } => SqlError::of_system(message, &source),
+        EngineError::CompletedLater { source } => {
+            let mut mapped = SqlError::from(*source);
+            mapped.detail = Some(
+                "The load was visible in part when that happened; no session sees any of it yet.".to_string(),
+            );
+            mapped.hint = Some(
+                "The load is completed by the next statement that writes, once that can be done.".to_string(),
+            );
+            mapped
+        }
+        _ => SqlError::new(ErrorKind::Io, "57P03", message),
     }
 }
 

@@ -80,5 +80,7 @@ pub use times::interval::Interval;
 pub use times::interval_style::IntervalStyle;
 pub use times::zones::{ZONE_OFFSET_MAX, Zone};
 pub use types::DataType;
-pub use types::enums::{EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, type_sql_name};
+pub use types::enums::{
+    EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, quoted_name, type_sql_name,
+};
 pub use types::records::{RecordDefinition, RecordField, RecordType};

@@ -38,7 +38,7 @@ pub use exec::slow_log::SlowLog;
 pub use pg::asking::{Backend, Backends};
 pub use pg::pg_catalog::function_name;
 pub use rukh_engine::{CounterMerge, ImportNote, Repair, RepairedIndex, RepairedTable};
-pub use rukh_error::{ErrorKind, SqlError, storage_error};
+pub use rukh_error::{ErrorKind, SqlError, Violated, storage_error};
 pub use rukh_functions::forms::binary;
 pub use rukh_functions::forms::numerics::NAN as NUMERIC_NAN;
 pub use rukh_functions::scalars::parameters_of_array;

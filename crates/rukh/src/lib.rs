@@ -98,7 +98,7 @@ pub use rukh_sql::check_coercions;
 pub use rukh_sql::{
     Armed, Backend, Backends, CancelHandle, ColumnInfo, CopyClient, CopyShape, Description, ErrorKind,
     Notice, ProgressReport, QueryStats, RunPath, Split, SqlError as Error, StatementKind, TransactionStatus,
-    function_name, shown_schema, split_statements,
+    Violated, function_name, shown_schema, split_statements,
 };
 pub use rukh_sql::{Repair, RepairedIndex, RepairedTable};
 pub use rukh_sql::{

@@ -180,6 +180,7 @@ mod tests {
             detail: None,
             hint: Some("Perhaps you meant \"hosts\".".to_owned()),
             position,
+            violated: None,
         };
         CliError::statement(sql, error)
     }

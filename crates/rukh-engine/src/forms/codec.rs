@@ -12,7 +12,7 @@ use crate::forms::row::{self, RowDecodeError, RowShape, RowSlice, Times};
 use crate::forms::stamping::Stamping;
 use crate::{EngineError, Row};
 use rukh_catalog::{ColumnId, FamilyId, IndexId, KeyExpr, Table};
-use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum};
+use rukh_keys::{Datum, DatumRef, KeyDecodeError, KeyLayout, ValueError, hash_datum, quoted_name};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ impl TableCodec {
         unique_violation(
             &self.table.name,
             self.table.key_name().unwrap_or_default(),
-            columns.map(|column| column.name.clone()).collect(),
+            columns.map(|column| quoted_name(&column.name)).collect(),
             values.collect(),
         )
     }

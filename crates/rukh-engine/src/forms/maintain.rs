@@ -11,7 +11,7 @@ use crate::forms::row::Times;
 use crate::forms::rules::Rules;
 use crate::{EngineError, RowFunctions};
 use rukh_catalog::{ColumnId, Index, KeyExpr, Table};
-use rukh_keys::{DataType, Datum, DatumRef, SortOrder};
+use rukh_keys::{DataType, Datum, DatumRef, SortOrder, quoted_name};
 use rukh_kv::WriteBatch;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -310,7 +310,10 @@ impl IndexMaintainer {
             .index
             .elements
             .iter()
-            .map(|element| element.expr.sql(table));
+            .map(|element| match &element.expr {
+                KeyExpr::Column(id) => quoted_name(table.column_name(*id)),
+                expr => expr.sql(table),
+            });
         unique_violation(
             &table.name,
             self.codec.index.name.clone(),

@@ -267,9 +267,8 @@ fn create_schema(engine: &Engine) -> Result<(), EngineError> {
     let schema = |id, filling| DefinitionChanges {
         schemas: vec![Schema {
             id,
-            name: "s".to_string(),
-            comment: None,
             filling,
+            ..Schema::new("s")
         }],
         ..DefinitionChanges::default()
     };

@@ -230,13 +230,13 @@ impl EnumType {
 /// Returns the name of a type that a database defines as SQL, with the schema unless that is `public`.
 pub fn type_sql_name(schema: &str, name: &str) -> String {
     match schema {
-        "public" => quoted(name),
-        schema => format!("{}.{}", quoted(schema), quoted(name)),
+        "public" => quoted_name(name),
+        schema => format!("{}.{}", quoted_name(schema), quoted_name(name)),
     }
 }
 
-/// Quotes a name that would not be read as it is otherwise.
-fn quoted(name: &str) -> String {
+/// Quotes a name that is not one as it stands: `Total`, `a b`. Words that SQL reserves stay, which this crate does not know.
+pub fn quoted_name(name: &str) -> String {
     let is_start = |c: char| c.is_ascii_lowercase() || c == '_' || (!c.is_ascii() && c.is_lowercase());
     let is_plain = name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_ascii_digit());
     match is_plain {

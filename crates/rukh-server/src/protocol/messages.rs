@@ -36,18 +36,19 @@ pub(crate) fn error(error: &Error, severity: Severity, offset: usize) -> Message
 
 /// Returns the names of what a violated constraint is about, which clients ask for by themselves.
 ///
-/// The messages are PostgreSQL's, and name the objects between quotes.
+/// The messages are PostgreSQL's, and name columns and constraints between quotes.
 fn objects(error: &Error) -> impl Iterator<Item = (u8, &str)> {
     let after = |word: &str| {
         let (_, rest) = error.message.split_once(word)?;
         let (name, _) = rest.split_once('"')?;
         Some(name)
     };
-    let (column, table, constraint) = match error.sqlstate {
-        "23502" => (after("column \""), after("relation \""), None),
-        "23505" | "23514" => (None, after("relation \""), after("constraint \"")),
-        _ => (None, None, None),
+    let (column, constraint) = match error.sqlstate {
+        "23502" => (after("column \""), None),
+        "23503" | "23505" | "23514" => (None, after("constraint \"")),
+        _ => (None, None),
     };
+    let table = error.violated.as_ref().map(|violated| violated.table.as_str());
     let named = [(b't', table), (b'c', column), (b'n', constraint)];
     named.into_iter().filter_map(|(code, name)| Some((code, name?)))
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rukh_catalog::{Schema, SchemaId, TableId};
+use rukh_catalog::{Schema, TableId};
 use rukh_engine::{DefinitionChanges, Patience};
 use rukh_error::SqlError;
 use rukh_syntax::{Name, ObjectName, OnCommit, SchemaStatement, Statement, quoted};
@@ -29,10 +29,8 @@ impl Session {
             return Ok(());
         }
         let schema = Schema {
-            id: SchemaId(0),
-            name: own.to_string(),
-            comment: None,
             filling: true,
+            ..Schema::new(&own)
         };
         self.engine().clone().change_definitions(|catalog| {
             let schemas = match catalog.has_schema(&own) {

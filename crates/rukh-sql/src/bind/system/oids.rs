@@ -13,8 +13,10 @@
 //! | tables of `pg_catalog`               | PostgreSQL's, where clients know it                 |
 //! | types, `public`, `pg_catalog`        | PostgreSQL's                                        |
 //! | other schemas                        | 3 * 2^28, and a hash of the name                    |
+//! | types of rows of tables and views    | 9 * 2^28, and the id in the catalog                 |
+//! | arrays of these                      | 10 * 2^28, and the id in the catalog                |
 //!
-//! They fit 31 bits, and are the same each time that a database is opened.
+//! They fit 32 bits, and are the same each time that a database is opened.
 
 use rukh_catalog::{ColumnId, RoleId, Table, TableId, TypeId};
 use rukh_functions::types::FIRST_OID;
@@ -29,6 +31,8 @@ const CONSTRAINTS: i64 = 5 << 28;
 const CHECKS: i64 = 6 << 28;
 const DEFAULTS: i64 = 7 << 28;
 const ROLES: i64 = 8 << 28;
+const ROWS: i64 = 9 << 28;
+const ARRAYS_OF_ROWS: i64 = 10 << 28;
 /// How many numbers there are after each of these.
 const RANGE: i64 = 1 << 28;
 
@@ -54,6 +58,16 @@ pub(crate) const INFORMATION_SCHEMA: i64 = 13_000;
 /// Returns the number of an object by its id in the catalog.
 pub(crate) fn object(id: u32) -> i64 {
     FIRST + i64::from(id)
+}
+
+/// Returns the number of the type of a table's or view's rows.
+pub(crate) fn row_type(id: u32) -> i64 {
+    ROWS + i64::from(id) % RANGE
+}
+
+/// Returns the number of the type of arrays of a table's or view's rows.
+pub(crate) fn array_of_rows(id: u32) -> i64 {
+    ARRAYS_OF_ROWS + i64::from(id) % RANGE
 }
 
 /// Returns the number of the index that is a primary key.
@@ -132,6 +146,7 @@ pub(crate) fn system_table(name: &str, at: usize) -> i64 {
         "pg_language" => 2612,
         "pg_namespace" => 2615,
         "pg_opclass" => 2616,
+        "pg_opfamily" => 2753,
         "pg_operator" => 2617,
         "pg_proc" => 1255,
         "pg_rewrite" => 2618,

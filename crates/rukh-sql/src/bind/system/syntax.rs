@@ -39,7 +39,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::output_names::name_of;
-use crate::bind::spelling::array_parameters::{all_of, any_of};
+use crate::bind::spelling::parameters::arrays::{all_of, any_of};
 use crate::bind::spelling::rows;
 use rukh_functions::functions::STRING_ROWS;
 use rukh_functions::functions::texts::regex::{MATCHES_ALL, SPLIT_ROWS};
@@ -219,18 +219,26 @@ fn keep_name(item: &mut SelectItem) {
         return;
     };
     let spelled_out = match expr {
-        Expr::Cast { data_type, .. } => matches!(
-            data_type,
-            DataType::Custom(..) | DataType::Regclass | DataType::Array(_)
-        ),
+        Expr::Cast { data_type, expr, .. } => {
+            let is_named = |ty: &DataType| matches!(ty, DataType::Custom(..) | DataType::Regclass);
+            is_named(data_type)
+                || matches!(data_type, DataType::Array(_))
+                || matches!(expr.as_ref(), Expr::Cast { data_type, .. } if is_named(data_type))
+        }
         Expr::Collate { .. } | Expr::Subquery(_) | Expr::CompoundFieldAccess { .. } | Expr::Exists { .. } => {
             true
         }
         Expr::Function(call) => {
-            let is_path = |name: &Ident| name.value.to_ascii_lowercase().contains("_extract_path");
+            let is_spelled = |name: &Ident| {
+                let name = name.value.to_ascii_lowercase();
+                name.contains("_extract_path")
+                    || name
+                        .strip_prefix("to_")
+                        .is_some_and(|object| OBJECT_TYPES.contains(&object))
+            };
             let name = call.name.0.last().and_then(|part| part.as_ident());
             matches!(call.args, FunctionArguments::Subquery(_))
-                || name.is_some_and(is_path)
+                || name.is_some_and(is_spelled)
                 || row_functions::list_of_rows(call).is_some()
         }
         _ => false,

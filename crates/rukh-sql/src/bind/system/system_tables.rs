@@ -288,13 +288,14 @@ const TABLES: &[SystemTable] = &[
         "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, \
          ispopulated bool, definition text",
     ),
-    empty(
+    table(
         "pg_opclass",
-        "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcintype oid, opcdefault bool",
+        "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid, \
+         opcdefault bool, opckeytype oid",
     ),
-    empty(
+    table(
         "pg_opfamily",
-        "oid oid, opfmethod oid, opfname name, opfnamespace oid",
+        "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
     ),
     empty(
         "pg_partitioned_table",

@@ -103,7 +103,7 @@ impl SearchPath {
     /// Whether names without a schema are those of `public`, and nothing else.
     pub(crate) fn is_public(&self, catalog: &Catalog, user: &str, temporary: &str) -> bool {
         match catalog.schemas().next() {
-            None => self.names.iter().any(|name| name == PUBLIC),
+            None => self.names.iter().any(|name| name == PUBLIC) && catalog.has_schema(PUBLIC),
             Some(_) => self.schemas(catalog, user, temporary) == [PUBLIC],
         }
     }

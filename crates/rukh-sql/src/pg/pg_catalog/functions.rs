@@ -484,21 +484,11 @@ const FUNCTIONS: &[Definition] = &[
         let found = lookup::relation_named(source, &given[0].to_text())?;
         Ok(found.map(|found| found.oid()).into())
     }),
-    stable("regtypein", 1..=1, Kind::Oid, |source, given| match &given[0] {
-        Cell::Text(name) => match oids::number(name).or_else(|| types::number_in(source, name)) {
-            Some(number) => Ok(Cell::Int(number)),
-            None => {
-                let message = format!("type \"{name}\" does not exist");
-                Err(SqlError::statement("42704", message))
-            }
-        },
-        number => Ok(number.clone()),
+    stable("regtypein", 1..=1, Kind::Oid, |source, given| {
+        lookup::type_number(source, &given[0])
     }),
     stable("regtypeout", 1..=1, Kind::Text, |source, given| {
-        let number = match &given[0] {
-            Cell::Text(name) => types::number_in(source, name).unwrap_or(0),
-            number => oid(number),
-        };
+        let number = oid(&lookup::type_number(source, &given[0])?);
         let name = types::name_in(source.catalog(), number, None);
         Ok(name
             .unwrap_or_else(|| {
@@ -527,42 +517,22 @@ const FUNCTIONS: &[Definition] = &[
         Ok(types::number_in(source, &given[0].to_text()).into())
     }),
     stable("regnamespacein", 1..=1, Kind::Oid, |source, given| {
-        match &given[0] {
-            Cell::Text(name) => {
-                let known = lookup::schemas(source.catalog()).contains(name);
-                match oids::number(name).or_else(|| known.then(|| oids::schema(name))) {
-                    Some(number) => Ok(Cell::Int(number)),
-                    None => {
-                        let message = format!("schema \"{name}\" does not exist");
-                        Err(SqlError::statement("3F000", message))
-                    }
-                }
-            }
-            number => Ok(number.clone()),
-        }
+        lookup::schema_number(source, &given[0])
     }),
     stable("regnamespaceout", 1..=1, Kind::Text, |source, given| {
+        let number = oid(&lookup::schema_number(source, &given[0])?);
         let all = lookup::schemas(source.catalog());
-        let found = all.iter().find(|name| oids::schema(name) == oid(&given[0]));
+        let found = all.iter().find(|name| oids::schema(name) == number);
         Ok(found
             .map_or_else(|| given[0].to_text(), |name| quoted(name))
             .into())
     }),
-    stable("regrolein", 1..=1, Kind::Oid, |source, given| match &given[0] {
-        Cell::Text(name) => {
-            let known = lookup::roles(source).into_iter().find(|role| role.name == *name);
-            match oids::number(name).or(known.map(|role| role.oid)) {
-                Some(number) => Ok(Cell::Int(number)),
-                None => {
-                    let message = format!("role \"{name}\" does not exist");
-                    Err(SqlError::statement("42704", message))
-                }
-            }
-        }
-        number => Ok(number.clone()),
+    stable("regrolein", 1..=1, Kind::Oid, |source, given| {
+        lookup::role_number(source, &given[0])
     }),
     stable("regroleout", 1..=1, Kind::Text, |source, given| {
-        Ok(lookup::role_name(source, oid(&given[0])).into())
+        let number = oid(&lookup::role_number(source, &given[0])?);
+        Ok(lookup::role_name(source, number).into())
     }),
     stable("regprocin", 1..=1, Kind::Oid, |source, given| match &given[0] {
         Cell::Text(name) => function_number(source, name).map(Cell::Int),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use rukh_catalog::{Catalog, GrantTarget, Rights, RoleId, Table};
+use rukh_catalog::{Catalog, GrantTarget, PUBLIC, Rights, RoleId, Table};
 use rukh_engine::PartKind;
 use rukh_syntax::{ObjectName, parse_object_name, quoted};
 
 use super::relations::{Relation, relation, relations};
 use super::source::{DATABASE, Source};
 use super::table::Cell;
+use super::types;
 use crate::bind::system::oids::{self, number};
 use rukh_error::SqlError;
 
@@ -204,7 +205,8 @@ pub(crate) fn role_name(source: &Source<'_>, oid: i64) -> String {
 /// Returns the names of all schemas.
 pub(crate) fn schemas(catalog: &Catalog) -> Vec<String> {
     let mut names: Vec<String> = catalog.schemas().map(|schema| schema.name.clone()).collect();
-    names.extend(["pg_catalog", "information_schema", "public"].map(String::from));
+    names.extend(["pg_catalog", "information_schema"].map(String::from));
+    names.extend(catalog.has_schema(PUBLIC).then(|| PUBLIC.to_string()));
     names.sort();
     names.dedup();
     names
@@ -264,6 +266,52 @@ pub(crate) fn relation_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, 
                     Err(SqlError::statement("42P01", message))
                 }
             },
+        },
+        other => Ok(other.clone()),
+    }
+}
+
+/// Returns the number of a type by its number or name.
+///
+/// Fails with 42704 if there is none of the name.
+pub(crate) fn type_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, SqlError> {
+    numbered(cell, "type", "42704", |name| types::number_in(source, name))
+}
+
+/// Returns the number of a schema by its number or name.
+///
+/// Fails with 3F000 if there is none of the name.
+pub(crate) fn schema_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, SqlError> {
+    numbered(cell, "schema", "3F000", |name| {
+        let known = schemas(source.catalog()).iter().any(|known| known == name);
+        known.then(|| oids::schema(name))
+    })
+}
+
+/// Returns the number of a role by its number or name.
+///
+/// Fails with 42704 if there is none of the name.
+pub(crate) fn role_number(source: &Source<'_>, cell: &Cell) -> Result<Cell, SqlError> {
+    numbered(cell, "role", "42704", |name| {
+        let known = roles(source).into_iter().find(|role| role.name == name);
+        known.map(|role| role.oid)
+    })
+}
+
+fn numbered(
+    cell: &Cell,
+    kind: &str,
+    sqlstate: &'static str,
+    find: impl FnOnce(&str) -> Option<i64>,
+) -> Result<Cell, SqlError> {
+    match cell {
+        Cell::Text(text) if text.trim() == "-" => Ok(Cell::Int(0)),
+        Cell::Text(text) => match number(text).or_else(|| find(text)) {
+            Some(number) => Ok(Cell::Int(number)),
+            None => {
+                let message = format!("{kind} \"{text}\" does not exist");
+                Err(SqlError::statement(sqlstate, message))
+            }
         },
         other => Ok(other.clone()),
     }

@@ -11,6 +11,7 @@
 //! | `relations`   | tables, indexes, views, sequences and these tables themselves, as one list   |
 //! | `rows`        | makers of the rows                                                          |
 //! | `default_text` | defaults of columns, as they are shown                                     |
+//! | `opclasses`   | `pg_opclass` and `pg_opfamily`                                              |
 //! | `texts`       | definitions of indexes and constraints as SQL                               |
 //! | `view_text`   | queries of views, as they are shown                                        |
 //! | `arrays`      | functions on arrays                                                         |
@@ -31,6 +32,7 @@ mod defined;
 mod functions;
 mod information;
 mod lookup;
+mod opclasses;
 mod operators;
 mod procs;
 mod relations;

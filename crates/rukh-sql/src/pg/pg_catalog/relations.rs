@@ -117,6 +117,17 @@ impl<'a> Relation<'a> {
         }
     }
 
+    /// Returns the number of the type of its rows, where values have such a type.
+    pub(crate) fn row_type(&self) -> Option<i64> {
+        match self {
+            Relation::Table(table) => Some(oids::row_type(table.id.0)),
+            Relation::View(view) => Some(oids::row_type(view.id.0)),
+            // A composite type has the number of its relation.
+            Relation::Record(of) => Some(oids::object(of.id)),
+            _ => None,
+        }
+    }
+
     /// Returns the columns, in order.
     pub(crate) fn attributes(&self) -> Vec<Attribute<'a>> {
         match self {

@@ -16,7 +16,7 @@ use super::source::{DATABASE, Maker, Source};
 use super::table::{Cell, row};
 use super::texts::{commented, constraints, domain_check, in_parentheses, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
-use super::{casts, defined, operators, procs, view_text};
+use super::{casts, defined, opclasses, operators, procs, view_text};
 use crate::bind::system::oids;
 use crate::bind::system::system_tables::{KEYWORDS, SystemTable};
 use crate::exec::session_settings::search_path::is_temporary;
@@ -172,7 +172,7 @@ const MAKERS: &[(&str, Maker)] = &[
     ("pg_group", |_| Vec::new()),
     ("pg_index", |source| {
         relations(source.catalog())
-            .filter_map(|relation| index_row(&relation))
+            .filter_map(|relation| index_row(source.catalog(), &relation))
             .collect()
     }),
     ("pg_indexes", |source| {
@@ -207,6 +207,8 @@ const MAKERS: &[(&str, Maker)] = &[
         let row = |name: &String| row![oids::schema(name), name, owner_of(name), Cell::Null];
         schemas.iter().map(row).collect()
     }),
+    ("pg_opclass", |_| opclasses::rows()),
+    ("pg_opfamily", |_| opclasses::families()),
     ("pg_proc", |source| {
         let mut rows = procs::rows();
         rows.append(&mut defined::rows(source));
@@ -433,12 +435,7 @@ fn class_row(source: &Source<'_>, relation: &Relation<'_>) -> Vec<Cell> {
         relation.oid(),
         relation.name(),
         oids::schema(relation.schema()),
-        // A composite type has the number of its relation.
-        if matches!(relation, Relation::Record(_)) {
-            relation.oid()
-        } else {
-            0
-        },
+        relation.row_type().unwrap_or(0),
         0,
         relation
             .object()
@@ -633,7 +630,7 @@ fn other_descriptions(source: &Source<'_>) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {
+fn index_row(catalog: &Catalog, relation: &Relation<'_>) -> Option<Vec<Cell>> {
     let (table, elements, include, index): (_, &[KeyElement], &[_], _) = match relation {
         Relation::PrimaryKey(table) => (table, &table.primary_key, &[], None),
         Relation::Index(table, index) => (table, &index.elements, &index.include, Some(index)),
@@ -645,6 +642,8 @@ fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {
     let collations = attributes
         .iter()
         .map(|attribute| collation_of(attribute.type_oid));
+    let classes = attributes.iter().take(elements.len());
+    let classes = classes.map(|attribute| opclasses::of_type(catalog, attribute.type_oid));
     let options = elements.iter().map(|element| match element.order {
         SortOrder::Asc => 0,
         // DESC, NULLS FIRST.
@@ -675,7 +674,7 @@ fn index_row(relation: &Relation<'_>) -> Option<Vec<Cell>> {
         false,
         keys.clone(),
         collations.collect::<Vec<i64>>(),
-        vec![0; keys.len()],
+        classes.collect::<Vec<i64>>(),
         options.collect::<Vec<i64>>(),
         Some(expressions.join(", ")).filter(|text| !text.is_empty()),
         index

@@ -1,9 +1,10 @@
 //! Types as clients read of them: their numbers, modifiers and names.
 
 use rukh_catalog::{Catalog, Column, Domain};
-use rukh_keys::DataType;
+use rukh_keys::{DataType, type_sql_name};
 use rukh_syntax::parse_object_name;
 
+use super::relations::{Relation, relations};
 use super::source::Source;
 use super::table::{Cell, row};
 use crate::bind::system::oids;
@@ -211,7 +212,20 @@ pub(super) fn name_in(catalog: &Catalog, oid: i64, modifier: Option<i64>) -> Opt
         let domain = domains(catalog).find(|domain| oids::object(domain.id) == oid);
         domain.map(Domain::sql_name)
     };
-    sql_name(oid, modifier).or_else(of_enum).or_else(of_domain)
+    let of_relation = || {
+        of_rows(catalog).find_map(|(relation, id)| {
+            let name = || type_sql_name(relation.schema(), &relation.name());
+            match oid {
+                oid if oid == oids::row_type(id) => Some(name()),
+                oid if oid == oids::array_of_rows(id) => Some(format!("{}[]", name())),
+                _ => None,
+            }
+        })
+    };
+    sql_name(oid, modifier)
+        .or_else(of_enum)
+        .or_else(of_domain)
+        .or_else(of_relation)
 }
 
 /// Returns the number of a type by a name of it, enums among them.
@@ -226,15 +240,24 @@ pub(super) fn number_in(source: &Source<'_>, name: &str) -> Option<i64> {
             Some(schema) => vec![schema.clone()],
             None => source.path(),
         };
-        let mut found = path
-            .iter()
-            .filter_map(|schema| source.catalog().type_named(schema, &name.name));
-        let found = found.next()?;
-        match is_array {
-            true if found.domain().is_some() => None,
-            true => Some(oid_of(&found.data_type().array())),
-            false => Some(oids::object(found.id().0)),
-        }
+        let number = |schema: &String| match source.catalog().type_named(schema, &name.name) {
+            Some(found) => Some(match is_array {
+                true if found.domain().is_some() => None,
+                true => Some(oid_of(&found.data_type().array())),
+                false => Some(oids::object(found.id().0)),
+            }),
+            None => {
+                let mut all = of_rows(source.catalog());
+                let found = all.find(|(of, _)| of.schema() == schema && of.name() == name.name);
+                found.map(|(_, id)| {
+                    Some(match is_array {
+                        true => oids::array_of_rows(id),
+                        false => oids::row_type(id),
+                    })
+                })
+            }
+        };
+        path.iter().find_map(number).flatten()
     };
     oid_named(name).or_else(of_enum)
 }
@@ -246,6 +269,39 @@ fn defined(catalog: &Catalog) -> impl Iterator<Item = (&rukh_catalog::Type, Data
         let of = ty.data_type();
         (ty.as_ref(), of, oid_of(&of), oid_of(&of.array()))
     })
+}
+
+/// Returns the tables and views, whose rows are of a type each, with their ids.
+fn of_rows(catalog: &Catalog) -> impl Iterator<Item = (Relation<'_>, u32)> {
+    let found = relations(catalog).filter(|of| matches!(of, Relation::Table(_) | Relation::View(_)));
+    found.filter_map(|of| Some((of, of.object()?)))
+}
+
+/// What kinds of values a type has.
+pub(super) enum Shape {
+    Array,
+    Enum,
+    Record,
+    /// A domain over the type of this number.
+    Domain(i64),
+}
+
+/// Returns what a type is that is not among PostgreSQL's scalars.
+pub(super) fn shape_of(catalog: &Catalog, oid: i64) -> Option<Shape> {
+    if TYPES.iter().any(|ty| ty.array == oid && oid != 0) {
+        return Some(Shape::Array);
+    }
+    let of_defined = defined(catalog).find_map(|(ty, _, own, array)| match oid {
+        oid if oid == array => Some(Shape::Array),
+        oid if oid != own => None,
+        _ if ty.record().is_some() => Some(Shape::Record),
+        _ => Some(Shape::Enum),
+    });
+    let of_domain = || {
+        let domain = domains(catalog).find(|domain| oids::object(domain.id) == oid)?;
+        Some(Shape::Domain(oid_of(&domain.ty)))
+    };
+    of_defined.or_else(of_domain)
 }
 
 /// Returns all domains.
@@ -334,7 +390,23 @@ pub(super) fn pg_type(source: &Source<'_>, default_text: DefaultText) -> Vec<Vec
         ]
     });
     let domains = domains(source.catalog()).map(|domain| domain_row(source, domain, default_text));
-    own.chain(arrays).chain(defined).chain(domains).collect()
+    let rows = of_rows(source.catalog()).flat_map(|(of, id)| {
+        let ty = ty(oids::row_type(id), "", "", -1, "C", oids::array_of_rows(id));
+        let place = (oids::schema(of.schema()), super::lookup::owner(source, id));
+        [(false, of.name()), (true, format!("_{}", of.name()))].map(|(array, name)| {
+            let mut row = type_row(&ty, array, place);
+            row[TYPE_NAME] = name.into();
+            if !array {
+                row[TYPE_RELATION] = of.oid().into();
+            }
+            row
+        })
+    });
+    own.chain(arrays)
+        .chain(defined)
+        .chain(domains)
+        .chain(rows)
+        .collect()
 }
 
 /// A domain is stored as values of its type are.
@@ -371,6 +443,7 @@ fn domain_row(source: &Source<'_>, domain: &Domain, default_text: DefaultText) -
 /// Places of columns in `pg_type`.
 const TYPE_NAME: usize = 1;
 const TYPE_KIND: usize = 6;
+const TYPE_RELATION: usize = 11;
 const TYPE_NOT_NULL: usize = 24;
 const TYPE_BASE: usize = 25;
 const TYPE_MODIFIER: usize = 26;

@@ -1,6 +1,6 @@
 //! COMMENT ON.
 
-use rukh_catalog::{Catalog, PUBLIC, Schema, SchemaId, Table};
+use rukh_catalog::{Catalog, PUBLIC, Schema, Table};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::{CommentTarget, ObjectName};
 
@@ -134,17 +134,9 @@ pub(super) fn comment(
         }
         CommentTarget::Schema(name) => {
             engine.change_definitions(|catalog| {
-                let known = catalog
-                    .schema_named(&name.text)
-                    .map(|schema| schema.as_ref().clone());
-                let mut schema = match known {
-                    Some(schema) => schema,
-                    None if name.text == PUBLIC => Schema {
-                        filling: false,
-                        id: SchemaId(0),
-                        name: name.text.clone(),
-                        comment: None,
-                    },
+                let mut schema = match catalog.schema_named(&name.text) {
+                    Some(schema) => schema.as_ref().clone(),
+                    None if catalog.has_schema(&name.text) => Schema::new(&name.text),
                     None => return Err(unknown(&name.text).at(name.position)),
                 };
                 schema.comment = text.clone();

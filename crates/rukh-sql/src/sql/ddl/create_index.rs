@@ -52,10 +52,14 @@ pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStateme
 /// Returns PostgreSQL's error of CREATE UNIQUE INDEX for two rows with one key.
 pub(super) fn index_error(error: EngineError) -> SqlError {
     match error {
-        EngineError::UniqueViolation { constraint, key, .. } => {
-            SqlError::constraint("23505", format!("could not create unique index \"{constraint}\""))
-                .with_detail(format!("Key {key} is duplicated."))
-        }
+        EngineError::UniqueViolation {
+            constraint,
+            key,
+            table,
+            ..
+        } => SqlError::constraint("23505", format!("could not create unique index \"{constraint}\""))
+            .with_detail(format!("Key {key} is duplicated."))
+            .of_table(&table),
         other => other.into(),
     }
 }

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow;
 
 use rukh_catalog::{
-    Catalog, Column, ForeignKey, Function, FunctionId, Index, IndexId, PUBLIC, Returns, SchemaId, Sequence,
+    Catalog, Column, ForeignKey, Function, FunctionId, Index, IndexId, PUBLIC, Returns, Schema, Sequence,
     SequenceId, Table, TableId, Type, TypeId, View, ViewId, has_type,
 };
 use rukh_engine::{DefinitionChanges, Numbering};
@@ -34,7 +34,7 @@ struct Removal<'a> {
     tables: Vec<TableId>,
     views: Vec<ViewId>,
     sequences: Vec<SequenceId>,
-    schemas: Vec<SchemaId>,
+    schemas: Vec<String>,
     types: Vec<TypeId>,
     functions: Vec<FunctionId>,
     /// What the statement names.
@@ -184,28 +184,22 @@ impl<'a> Removal<'a> {
     /// Adds what depends on what goes, and what depends on that.
     fn add_dependent(&mut self) -> Result<(), SqlError> {
         let catalog = self.catalog;
-        for id in self.schemas.clone() {
-            let Some(schema) = catalog.schemas().find(|schema| schema.id == id) else {
-                continue;
-            };
-            let on = || Some(format!("schema {}", quoted(&schema.name)));
-            for table in catalog.tables().filter(|table| table.schema == schema.name) {
+        for schema in self.schemas.clone() {
+            let on = || Some(format!("schema {}", quoted(&schema)));
+            for table in catalog.tables().filter(|table| table.schema == schema) {
                 self.add_table(table, on());
             }
-            for view in catalog.views().filter(|view| view.schema == schema.name) {
+            for view in catalog.views().filter(|view| view.schema == schema) {
                 self.add_view(view, on());
             }
-            for ty in catalog.types().filter(|ty| ty.schema() == schema.name) {
+            for ty in catalog.types().filter(|ty| ty.schema() == schema) {
                 self.add_type(ty, on());
             }
-            for function in catalog
-                .functions()
-                .filter(|function| function.schema == schema.name)
-            {
+            for function in catalog.functions().filter(|function| function.schema == schema) {
                 self.add_function(function, on());
             }
             let free = catalog.sequences().filter(|sequence| sequence.owner.is_none());
-            for sequence in free.filter(|sequence| sequence.schema == schema.name) {
+            for sequence in free.filter(|sequence| sequence.schema == schema) {
                 self.add_sequence(sequence, on());
             }
         }
@@ -413,18 +407,25 @@ impl<'a> Removal<'a> {
         notices.append(&mut self.notices);
         let cascaded = self.dependent.iter();
         notices.extend(cascaded.map(|(object, _)| Notice::new(format!("drop cascades to {object}"))));
-        let gone = self
-            .catalog
-            .schemas()
-            .filter(|schema| self.schemas.contains(&schema.id));
-        let gone: Vec<String> = gone.map(|schema| schema.name.clone()).collect();
+        let dropped = self
+            .schemas
+            .iter()
+            .filter_map(|name| self.catalog.schema_named(name));
+        // That `public` is not there has to be said.
+        let public = self.schemas.iter().filter(|name| *name == PUBLIC);
         Ok(DefinitionChanges {
+            schemas: public
+                .map(|name| Schema {
+                    dropped: true,
+                    ..Schema::new(name)
+                })
+                .collect(),
+            dropped_schemas: dropped.map(|schema| schema.id).collect(),
             tables: self.changed,
-            roles: super::schema::without_grants(self.catalog, &gone),
+            roles: super::schema::without_grants(self.catalog, &self.schemas),
             dropped_tables: self.tables,
             dropped_views: self.views,
             dropped_sequences: self.sequences,
-            dropped_schemas: self.schemas,
             dropped_types: self.types,
             dropped_functions: self.functions,
             ..DefinitionChanges::default()
@@ -659,19 +660,19 @@ pub(super) fn drop_schemas(
 ) -> Result<(), SqlError> {
     run(session, cascade, |removal| {
         for Name { text, position } in names {
-            match removal.catalog.schema_named(text) {
-                _ if [PUBLIC, "pg_catalog", "information_schema"].contains(&text.as_str()) => {
+            match removal.catalog.has_schema(text) {
+                _ if ["pg_catalog", "information_schema"].contains(&text.as_str()) => {
                     let message =
                         format!("cannot drop schema {text} because it is required by the database system");
                     return Err(SqlError::statement("2BP01", message).at(*position));
                 }
-                Some(schema) => {
-                    if !removal.schemas.contains(&schema.id) {
-                        removal.schemas.push(schema.id);
+                true => {
+                    if !removal.schemas.contains(text) {
+                        removal.schemas.push(text.clone());
                         removal.named.push(format!("schema {}", quoted(text)));
                     }
                 }
-                None => {
+                false => {
                     let message = format!("schema \"{text}\" does not exist");
                     if !if_exists {
                         return Err(SqlError::statement("3F000", message).at(*position));

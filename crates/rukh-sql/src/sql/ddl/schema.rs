@@ -1,6 +1,6 @@
 //! CREATE SCHEMA, ALTER SCHEMA and what DROP SCHEMA needs to know.
 
-use rukh_catalog::{Catalog, GrantTarget, PUBLIC, Role, Schema, SchemaId};
+use rukh_catalog::{Catalog, GrantTarget, PUBLIC, Role, Schema};
 use rukh_engine::DefinitionChanges;
 use rukh_syntax::{Name, SchemaStatement, Statement};
 
@@ -69,11 +69,13 @@ fn create(session: &mut Session, name: &Name, if_not_exists: bool, filling: bool
         }
         Ok(DefinitionChanges {
             schemas: vec![Schema {
-                id: SchemaId(0),
-                name: name.text.clone(),
-                comment: None,
                 filling,
+                ..Schema::new(&name.text)
             }],
+            dropped_schemas: match name.text.as_str() {
+                PUBLIC => catalog.dropped_public().into_iter().collect(),
+                _ => Vec::new(),
+            },
             ..DefinitionChanges::default()
         })
     })?;

@@ -631,7 +631,7 @@ impl<'a> Checker<'a> {
     fn own_schema(&self, name: &Name) -> Result<(), SqlError> {
         let owned = match self.catalog.schema_named(&name.text) {
             Some(schema) => self.role.owns.contains(&schema.id.0),
-            None => name.text != PUBLIC,
+            None => !self.catalog.has_schema(&name.text),
         };
         match owned {
             true => Ok(()),

@@ -215,13 +215,13 @@ pub(super) fn engine_error(error: EngineError) -> SqlError {
 
 fn contains_nulls(table: &str, column: &str) -> SqlError {
     let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
-    SqlError::constraint("23502", message)
+    SqlError::constraint("23502", message).of_table(table)
 }
 
 fn violated_by_some(table: &str, constraint: &str) -> SqlError {
     let message =
         format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
-    SqlError::constraint("23514", message)
+    SqlError::constraint("23514", message).of_table(table)
 }
 
 /// A definition on its way.

@@ -194,7 +194,7 @@ fn violated(table: &Table, column: &str, error: EngineError) -> SqlError {
     match error {
         EngineError::DomainNull { .. } => {
             let message = format!("column \"{column}\" of table \"{table}\" contains null values");
-            SqlError::constraint("23502", message)
+            SqlError::constraint("23502", message).of_table(table)
         }
         EngineError::DomainViolation { .. } => {
             let message = format!(
