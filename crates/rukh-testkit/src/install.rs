@@ -22,6 +22,12 @@ const PYTHON: &[&str] = &[
 ];
 /// The packages of node's client.
 const NODE: &[&str] = &["pg@8"];
+/// Prisma's packages.
+const PRISMA: &[&str] = &[
+    "prisma@6.19.3",
+    "@prisma/client@6.19.3",
+    "@prisma/adapter-pg@7.10.1",
+];
 /// Where Debian puts JDBC's driver.
 const JDBC: &str = "/usr/share/java/postgresql.jar";
 /// Where Debian puts ODBC's driver, below the directory of libraries.
@@ -75,10 +81,26 @@ pub fn python(kept: &Path) -> Result<PathBuf, String> {
 
 /// Returns the directory of node's packages.
 pub fn node(kept: &Path) -> Result<PathBuf, String> {
-    let directory = installed(kept, "node", NODE, |directory| {
+    npm(kept, "node", NODE, &[])
+}
+
+/// Returns the directory of Prisma's packages, without the programs that their scripts would fetch.
+pub fn prisma(kept: &Path) -> Result<PathBuf, String> {
+    npm(
+        kept,
+        "prisma",
+        PRISMA,
+        &["--ignore-scripts", "--legacy-peer-deps"],
+    )
+}
+
+fn npm(kept: &Path, name: &str, packages: &[&str], options: &[&str]) -> Result<PathBuf, String> {
+    let directory = installed(kept, name, packages, |directory| {
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
-        succeed(npm.arg(directory).args(NODE)).map(|_| ())
+        npm.args(["install", "--silent", "--no-audit", "--no-fund"])
+            .args(options);
+        npm.arg("--prefix").arg(directory);
+        succeed(npm.args(packages)).map(|_| ())
     })?;
     Ok(directory.join("node_modules"))
 }

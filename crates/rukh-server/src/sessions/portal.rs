@@ -214,8 +214,11 @@ impl Portal {
     ) -> Result<rukh::Outcome, Error> {
         let outcome = connection.execute_prepared(statement, &self.values)?;
         if let (Some(rows), Some(described)) = (&outcome.rows, &self.description.columns) {
+            // A text that is a parameter makes VARCHAR and CHAR beside it texts, which are sent alike.
             let same = |(is, described): (&rukh::ColumnInfo, &rukh::ColumnInfo)| {
-                is.ty == described.ty || WireType::from(is).oid == WireType::from(described).oid
+                is.ty == described.ty
+                    || is.ty.is_text() && described.ty.is_text()
+                    || WireType::from(is).oid == WireType::from(described).oid
             };
             let columns = rows.columns();
             if columns.len() != described.len() || !columns.iter().zip(described.iter()).all(same) {

@@ -243,6 +243,25 @@ fn node_reads_and_writes() {
     compare("node", &printed);
 }
 
+/// Prisma tries migrations on a database beside, which is one of another server: a server has one.
+#[test]
+fn prisma_migrates() {
+    let Some(modules) = need::or_skip("prisma_migrates", install::prisma(Path::new(KEPT))) else {
+        return;
+    };
+    let servers = [server(), server()];
+    let mut sh = Command::new("sh");
+    sh.arg(paths::tests().join("clients/prisma/run.sh")).arg(modules);
+    sh.args(
+        servers
+            .iter()
+            .map(|server| format!("postgresql://tester@{}/rukh", server.address())),
+    );
+    let printed = succeed(&mut sh);
+    servers.into_iter().for_each(|server| server.stop());
+    compare("prisma", &printed.unwrap_or_else(|error| panic!("{error}")));
+}
+
 #[test]
 fn jdbc_reads_definitions() {
     if let Some(printed) = run_java("jdbc_reads_definitions", "Jdbc.java", &script("Jdbc.java")) {

@@ -215,14 +215,48 @@ fn statements_run_beside_one_another() {
         let error = client.execute(insert, &[&1_i32, &"again"]).await.err();
         let error = error.expect("the key is there");
         assert_eq!(error.code(), Some(&SqlState::UNIQUE_VIOLATION));
-        let constraint = error.as_db_error().and_then(|error| error.constraint());
-        assert_eq!(constraint, Some("t_pkey"));
+        let error = error.as_db_error().expect("the server says so");
+        assert_eq!((error.table(), error.constraint()), (Some("t"), Some("t_pkey")));
         client.batch_execute("COMMIT").await?;
         let notice = notices.recv_timeout(Duration::from_secs(20));
         assert_eq!(
             notice.as_deref(),
             Ok("there is no transaction in progress"),
             "a notice beside the answer"
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn parameters_without_a_type_stand_beside_values_of_any() {
+    with_client(|address| async move {
+        let (client, _) = connect(address).await;
+        client
+            .batch_execute(
+                "CREATE TABLE t (id int PRIMARY KEY, v varchar(10), tags text[], at timestamp);
+                 INSERT INTO t VALUES (1, NULL, '{a,b}', '2024-01-01 10:00'), (2, 'vv', '{c}', '2024-01-02 10:00')",
+            )
+            .await?;
+        let sql = "SELECT coalesce(v, $1), CASE WHEN $2 THEN v ELSE $3 END FROM t ORDER BY id";
+        let rows = client.query(sql, &[&"none", &true, &"else"]).await?;
+        let texts = |row: &tokio_postgres::Row| (row.get::<_, String>(0), row.get::<_, Option<String>>(1));
+        assert_eq!(texts(&rows[0]), ("none".to_string(), None));
+        assert_eq!(texts(&rows[1]), ("vv".to_string(), Some("vv".to_string())));
+        let sql = "SELECT tags || $1, tags = $2 FROM t WHERE tags @> $3";
+        let (more, same, with) = (vec!["x"], vec!["a", "b"], vec!["b"]);
+        let row = client.query_one(sql, &[&more, &same, &with]).await?;
+        assert_eq!(row.get::<_, Vec<String>>(0), ["a", "b", "x"]);
+        assert!(row.get::<_, bool>(1));
+        let sql = "SELECT g FROM generate_series(1, $1) g, t WHERE at >= $2 AND at < $2 + interval '1 day' ORDER BY g";
+        let statement = client.prepare(sql).await?;
+        assert_eq!(statement.params(), [Type::INT4, Type::TIMESTAMP]);
+        // Microseconds from the year 2000 to 2024-01-02.
+        let day = Bytes(757_468_800_000_000_i64.to_be_bytes().to_vec());
+        let rows = client.query(&statement, &[&3_i32, &day]).await?;
+        assert_eq!(
+            rows.iter().map(|row| row.get::<_, i32>(0)).collect::<Vec<_>>(),
+            [1, 2, 3]
         );
         Ok(())
     });

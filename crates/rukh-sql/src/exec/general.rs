@@ -13,6 +13,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::bind::plans::push_down::logical_rules;
 use crate::bind::spelling::domain_casts;
+use crate::bind::types::bound_operators::FirstUses;
 use crate::bind::types::config::{CATALOG, session_config};
 use crate::bind::types::expressions;
 use crate::bind::types::expressions::domain_rules;
@@ -38,10 +39,11 @@ pub(crate) fn runtime_env(memory_bytes: usize) -> Result<Arc<RuntimeEnv>, SqlErr
 pub(crate) fn session_state(env: Arc<RuntimeEnv>, catalog: Arc<dyn CatalogProvider>) -> SessionState {
     let catalogs = Arc::new(MemoryCatalogProviderList::new());
     catalogs.register_catalog(CATALOG.to_string(), catalog);
+    let uses = Arc::new(FirstUses::default());
     let mut state = SessionStateBuilder::new()
-        .with_config(session_config())
+        .with_config(session_config().with_extension(uses.clone()))
         .with_runtime_env(env)
-        .with_expr_planners(expressions::expr_planners())
+        .with_expr_planners(expressions::expr_planners(uses))
         .with_default_features()
         .with_catalog_list(catalogs)
         .with_type_planner(Arc::new(CastTypes))

@@ -23,7 +23,6 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Schema};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::MemTable;
-use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::scalar::ScalarValue;
 use rukh_keys::DataType;
@@ -35,10 +34,10 @@ use crate::bind::names::output_names::without_twins;
 use crate::bind::passes;
 use crate::bind::spelling::parameters::arrays::{array_parameters, with_elements};
 use crate::bind::spelling::parameters::frames::{frame_parameters, without_frames};
-use crate::bind::spelling::parameters::series::{types_in_call, types_in_factor};
+use crate::bind::spelling::parameters::series::{types_in_call, types_in_factor, with_samples};
 use crate::bind::spelling::parameters::types::with_types;
 use crate::bind::system::type_tree::asks_for_types;
-use crate::bind::types::expressions::noting_uses;
+use crate::bind::types::bound_operators::FirstUses;
 use crate::exec::columns::Columns;
 use crate::exec::held::{Described, Description, Prepared, TransactionStatus};
 use crate::sql::dml::{self, WriteShape};
@@ -280,11 +279,17 @@ impl Session {
         if parameters.types.is_empty() {
             return Ok(());
         }
-        let mut query = with_types(without_frames(with_elements(query))?, &parameters.types);
+        let query = with_samples(without_frames(with_elements(query))?, &parameters.types);
+        let mut query = with_types(query, &parameters.types);
         let plan = match parameters.repeated {
             true => {
                 compare_apart(query.to_mut());
-                self.unoptimised_plan_in(&noting_uses(&self.state), &query)?
+                let uses = self
+                    .state
+                    .config()
+                    .get_extension::<FirstUses>()
+                    .unwrap_or_default();
+                uses.within(|| self.unoptimised_plan_of(&query))?
             }
             false => self.unoptimised_plan_of(&query)?,
         };
@@ -300,7 +305,7 @@ impl Session {
     /// Returns the columns of a query, its parameters being NULLs of their types.
     fn columns_of(&mut self, query: &ast::Query, parameters: &Parameters) -> Result<Columns, SqlError> {
         let nulls: Vec<ScalarValue> = parameters.types.iter().map(null_of).collect::<Result<_, _>>()?;
-        let query = &without_frames(with_elements(query))?;
+        let query = &with_samples(without_frames(with_elements(query))?, &parameters.types);
         let schema = match self.plan_with(query, &nulls) {
             Ok(plan) => plan.schema().as_arrow().clone(),
             // NULL may not stand where a value does.
@@ -314,19 +319,15 @@ impl Session {
     }
 
     fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
-        self.unoptimised_plan_in(&self.state.clone(), query)
-    }
-
-    fn unoptimised_plan_in(
-        &mut self,
-        state: &SessionState,
-        query: &ast::Query,
-    ) -> Result<LogicalPlan, SqlError> {
         let snapshot = self.snapshot();
         let context = self.context(snapshot, query)?;
         self.set_current(context.clone());
         let runtime = self.runtime().clone();
-        runtime.block_on(passes::unoptimised_plan(state, &context.snapshot.catalog, query))
+        runtime.block_on(passes::unoptimised_plan(
+            &self.state,
+            &context.snapshot.catalog,
+            query,
+        ))
     }
 
     fn plan_with(&mut self, query: &ast::Query, params: &[ScalarValue]) -> Result<LogicalPlan, SqlError> {

@@ -125,14 +125,16 @@ impl ScalarUDFImpl for Bounded {
 
     fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
         match types {
-            [from, to, step] if self.name() == SERIES && is_moment(from) && is_moment(to) => {
+            // A parameter without a type, or NULL, is a moment beside one.
+            [from, to, step] if self.name() == SERIES && are_moments(from, to) => {
                 let step = match step.is_string() || step.is_null() {
                     true => INTERVAL,
                     false => step.clone(),
                 };
                 let local = arrow_type(&DataType::TIMESTAMP);
                 // Days are instants, as in PostgreSQL.
-                let moment = match *from == local && *to == local {
+                let is_local = |end: &ArrowType| *end == local || end.is_null();
+                let moment = match is_local(from) && is_local(to) {
                     true => local,
                     false => arrow_type(&DataType::TIMESTAMP_TZ),
                 };
@@ -234,6 +236,14 @@ fn without_lengths(length: &ColumnarValue, rows: usize, nulls: &[usize]) -> Data
 
 fn is_whole(ty: &ArrowType) -> bool {
     ty.is_integer() || ty.is_null()
+}
+
+/// Whether the ends of a series are moments, one of them perhaps NULL.
+fn are_moments(from: &ArrowType, to: &ArrowType) -> bool {
+    match (is_moment(from), is_moment(to)) {
+        (true, is_other) => is_other || to.is_null(),
+        (false, is_other) => is_other && from.is_null(),
+    }
 }
 
 fn is_moment(ty: &ArrowType) -> bool {

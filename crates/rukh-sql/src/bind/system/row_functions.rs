@@ -26,7 +26,6 @@ use rukh_syntax::sqlparser::ast::{
 
 use super::series;
 use crate::bind::spelling::named_arguments::placed;
-use crate::bind::spelling::parameters::types::parameter_of;
 use rukh_syntax::make::{binary, call, cast, nested, select_from};
 use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
 
@@ -84,7 +83,6 @@ impl<'f> Called<'f> {
         }
     }
 
-    /// Whether the arguments have columns, or parameters whose values are not known yet.
     fn reads_columns(&self) -> bool {
         self.arguments
             .iter()
@@ -123,7 +121,7 @@ impl<'f> Called<'f> {
     }
 }
 
-/// Breaks off at a column, or a parameter.
+/// Breaks off at a column.
 struct OfColumn;
 
 impl Visitor for OfColumn {
@@ -132,7 +130,6 @@ impl Visitor for OfColumn {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-            expr if parameter_of(expr).is_some() => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Operators of the table of signatures: which one two operands mean, and what a literal without a type is beside a value.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -84,19 +84,17 @@ pub(crate) fn chosen(name: &str, operands: &[Option<Kind>]) -> Result<Option<Mea
 }
 
 /// Gives a parameter without a type the one that an operator takes in its place beside a value: `doc -> $1` a text, `tags || $1` an array.
-/// What is compared takes the type of the other side later: kept plans leave their parameters open.
+/// What is compared with a value that is no array takes the type of the other side later: kept plans leave their parameters open.
 ///
 /// # Errors
 /// 42883 where there is no such operator, 42725 where it may be several.
 pub(crate) fn with_parameter(
     mut expr: RawBinaryExpr,
     schema: &DFSchema,
-    uses: Option<&FirstUses>,
+    uses: &FirstUses,
 ) -> DataFusionResult<RawBinaryExpr> {
-    if let Some(uses) = uses {
-        uses.give(&mut expr.left);
-        uses.give(&mut expr.right);
-    }
+    uses.give(&mut expr.left);
+    uses.give(&mut expr.right);
     let name = expr.op.to_string();
     let is_parameter =
         |side: &Expr| matches!(side, Expr::Placeholder(parameter) if parameter.field.is_none());
@@ -122,10 +120,10 @@ pub(crate) fn with_parameter(
         return Ok(expr);
     };
     let side = if at == 0 { &mut expr.left } else { &mut expr.right };
-    if let (Some(uses), Expr::Placeholder(parameter)) = (uses, &*side) {
+    if let Expr::Placeholder(parameter) = &*side {
         uses.note(&parameter.id, ty);
     }
-    if !is_comparison(&name) {
+    if !is_comparison(&name) || ty.element().is_some() {
         give_type(side, ty);
     }
     Ok(expr)
@@ -153,24 +151,39 @@ fn give_type(expr: &mut Expr, ty: DataType) {
 }
 
 /// Types of parameters where they stand first beside an operator, which they have where they stand again:
-/// `ts >= $1 AND ts < $1 + interval '1 day'`.
+/// `ts >= $1 AND ts < $1 + interval '1 day'`. They are noted while a statement is planned that asks for them.
 #[derive(Debug, Default)]
-pub(crate) struct FirstUses(Mutex<BTreeMap<String, DataType>>);
+pub(crate) struct FirstUses(Mutex<Option<BTreeMap<String, DataType>>>);
 
 impl FirstUses {
+    /// Notes the types while one statement is planned.
+    pub(crate) fn within<T>(&self, plan: impl FnOnce() -> T) -> T {
+        *self.types() = Some(BTreeMap::new());
+        let planned = plan();
+        *self.types() = None;
+        planned
+    }
+
+    fn types(&self) -> MutexGuard<'_, Option<BTreeMap<String, DataType>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn note(&self, id: &str, ty: DataType) {
-        let mut types = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        types.entry(id.to_string()).or_insert(ty);
+        if let Some(types) = self.types().as_mut() {
+            types.entry(id.to_string()).or_insert(ty);
+        }
     }
 
     /// Gives a parameter without a type the one of its first use.
     fn give(&self, expr: &mut Expr) {
-        let types = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Expr::Placeholder(parameter) = &*expr
             && parameter.field.is_none()
-            && let Some(ty) = types.get(&parameter.id)
+            && let Some(ty) = self
+                .types()
+                .as_ref()
+                .and_then(|types| types.get(&parameter.id).copied())
         {
-            give_type(expr, *ty);
+            give_type(expr, ty);
         }
     }
 }

@@ -50,7 +50,7 @@ use rukh_functions::types::data_type_of;
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
     let mut state = SessionStateBuilder::new()
         .with_config(session_config())
-        .with_expr_planners(expr_planners())
+        .with_expr_planners(expr_planners(Arc::default()))
         .with_default_features()
         .with_type_planner(Arc::new(CastTypes))
         .build();
@@ -60,18 +60,8 @@ static STATE: LazyLock<SessionState> = LazyLock::new(|| {
 });
 
 /// Returns what plans operators before DataFusion does.
-pub(crate) fn expr_planners() -> Vec<Arc<dyn ExprPlanner>> {
-    vec![Arc::new(Intervals::default())]
-}
-
-/// Returns a session that plans one statement whose parameters have the type of their first use.
-pub(crate) fn noting_uses(state: &SessionState) -> SessionState {
-    let planner = Intervals {
-        uses: Some(FirstUses::default()),
-    };
-    SessionStateBuilder::new_from_existing(state.clone())
-        .with_expr_planners(vec![Arc::new(planner)])
-        .build()
+pub(crate) fn expr_planners(uses: Arc<FirstUses>) -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(Intervals { uses })]
 }
 
 /// A stored expression, typed on the columns of its table.

@@ -35,8 +35,13 @@ struct IntegerSeries {
     usual: Arc<dyn TableFunctionImpl>,
 }
 
+/// Whether an argument is one of a series of INTEGER, as NULL is beside others.
 fn is_integer(bound: &Expr) -> bool {
-    matches!(bound, Expr::Literal(ScalarValue::Int64(Some(value)), _) if i32::try_from(*value).is_ok())
+    match bound {
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) => i32::try_from(*value).is_ok(),
+        Expr::Literal(value, _) => value.data_type().is_null(),
+        _ => false,
+    }
 }
 
 /// Returns an argument whose calls are computed, which are not bound yet where a table function is planned.

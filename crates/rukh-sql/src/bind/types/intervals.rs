@@ -12,6 +12,8 @@
 
 #![warn(clippy::arithmetic_side_effects)]
 
+use std::sync::Arc;
+
 use crate::bind::spelling::rewrite::{IS_DISTINCT, IS_NOT_DISTINCT};
 use crate::bind::types::bound_operators::{self, FirstUses};
 use crate::bind::types::{documents, records};
@@ -35,8 +37,8 @@ use rukh_syntax::sqlparser::ast::BinaryOperator;
 /// Plans operators whose operands DataFusion does not know together: of intervals, arrays, documents.
 #[derive(Debug, Default)]
 pub(crate) struct Intervals {
-    /// Of the parameters of the one statement that it plans; `None` where their types are known.
-    pub(crate) uses: Option<FirstUses>,
+    /// Of the parameters of the statement that it plans.
+    pub(crate) uses: Arc<FirstUses>,
 }
 
 impl ExprPlanner for Intervals {
@@ -69,6 +71,7 @@ impl ExprPlanner for Intervals {
                 op: BinaryOperator::Eq,
                 ..expr
             };
+            let equal = bound_operators::with_parameter(equal, schema, &self.uses)?;
             let alike = bound_operators::typed(equal, schema)?;
             let of = |side: &Expr| side.get_type(schema).ok();
             let (left, right) = (of(&alike.left), of(&alike.right));
@@ -76,10 +79,8 @@ impl ExprPlanner for Intervals {
             let right_side = compared_with(alike.right, left.as_ref());
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
         }
-        let expr = bound_operators::typed(
-            bound_operators::with_parameter(expr, schema, self.uses.as_ref())?,
-            schema,
-        )?;
+        let expr =
+            bound_operators::typed(bound_operators::with_parameter(expr, schema, &self.uses)?, schema)?;
         if let Some(call) = documents::planned(&expr, schema) {
             return Ok(PlannerResult::Planned(call));
         }

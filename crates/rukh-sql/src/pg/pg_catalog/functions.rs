@@ -296,6 +296,7 @@ const FUNCTIONS: &[Definition] = &[
     stable("pg_function_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_operator_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_opclass_is_visible", 1..=1, Kind::Bool, YES),
+    stable("pg_opfamily_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_collation_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_conversion_is_visible", 1..=1, Kind::Bool, YES),
     stable("pg_statistics_obj_is_visible", 1..=1, Kind::Bool, YES),

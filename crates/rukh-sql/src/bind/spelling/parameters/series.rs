@@ -1,7 +1,7 @@
 //! Parameters of a series in FROM: `FROM generate_series(1, $1)`.
 //!
-//! Rows of a series are made as they are read where its ends are constants: when the values of parameters are known they are put into the
-//! query. Before, the series is an array that is taken apart (`row_functions`), which has the same column.
+//! Rows of a series are made as they are read, of constants: when the values of parameters are known they are put into the query. Before,
+//! values of their types stand for them, which change no type.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -68,8 +68,7 @@ fn arguments_of(factor: &TableFactor) -> Option<&[FunctionArg]> {
     }
 }
 
-/// Returns the arguments of a series in FROM.
-pub(crate) fn arguments_mut(factor: &mut TableFactor) -> Option<&mut [FunctionArg]> {
+fn arguments_mut(factor: &mut TableFactor) -> Option<&mut [FunctionArg]> {
     match factor {
         TableFactor::Table {
             name,
@@ -128,6 +127,36 @@ pub(crate) fn with_series<'a>(
     Ok(Cow::Owned(query))
 }
 
+/// Returns a query whose series in FROM have values of the types of their parameters.
+pub(crate) fn with_samples<'a>(query: Cow<'a, Query>, types: &[Option<DataType>]) -> Cow<'a, Query> {
+    if !has_series_parameters(query.as_ref()) {
+        return query;
+    }
+    let mut query = query.into_owned();
+    let samples: Vec<Expr> = types
+        .iter()
+        .map(|ty| sample(ty.unwrap_or(DataType::Integer)))
+        .collect();
+    // The visitor never stops.
+    let _ = query.walk_mut(&mut Written(&samples));
+    Cow::Owned(query)
+}
+
+/// Returns a value of a type.
+fn sample(ty: DataType) -> Expr {
+    let text = match ty {
+        DataType::SmallInt | DataType::Integer => {
+            return Expr::Value(Value::Number("1".to_string(), false).into());
+        }
+        DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. } => "2000-01-01",
+        DataType::Interval => "1 day",
+        _ => "1",
+    };
+    let mut sample = Expr::Value(Value::SingleQuotedString(text.to_string()).into());
+    cast_type(ty).into_iter().for_each(|ty| cast(&mut sample, ty));
+    sample
+}
+
 struct Written<'l>(&'l [Expr]);
 
 impl VisitorMut for Written<'_> {
@@ -164,6 +193,9 @@ fn literal(value: &ScalarValue) -> Result<Expr, SqlError> {
         ty,
         DataType::TinyInt | DataType::SmallInt | DataType::Integer | DataType::BigInt
     );
+    if datum.is_null() && is_integer {
+        return Ok(Expr::Value(Value::Null.into()));
+    }
     if datum.is_null() {
         let mut null = Expr::Value(Value::Null.into());
         of_type.into_iter().for_each(|ty| cast(&mut null, ty));

@@ -20,12 +20,11 @@ use rukh_functions::types::data_type_of_arrow;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Query, TableFactor, TimezoneInfo, Value, VisitorMut,
+    FunctionArguments, Query, TimezoneInfo, Value, VisitorMut,
 };
 
 use crate::bind::spelling::casts;
 use crate::bind::spelling::integer_literals::asks_for_constants;
-use crate::bind::spelling::parameters::series::arguments_mut;
 use crate::bind::system::series;
 use rukh_syntax::{Statement, WalkMut, found_type, make};
 
@@ -196,15 +195,6 @@ fn compares(op: &BinaryOperator) -> bool {
 
 impl VisitorMut for Types<'_> {
     type Break = Infallible;
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
-        for argument in arguments_mut(factor).into_iter().flatten() {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {
-                self.typed(value);
-            }
-        }
-        ControlFlow::Continue(())
-    }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         match expr {
