@@ -163,7 +163,7 @@ const STATEMENTS: &[&str] = &[
     "SELECT * FROM generate_series($1::timestamp, $2::timestamp, '1 hour')",
     "SELECT * FROM generate_series(now() - $1::interval, now(), $2) g",
     "SELECT g FROM t, LATERAL generate_series(k, $1, $2) g",
-    "SELECT g FROM t, generate_series(ts, $1, $2) g, generate_series(i8, $3) h, generate_series(n, $4) i",
+    "SELECT g FROM t, generate_series(ts, $1, $2) g, generate_series(i8, $3) h",
     "SELECT substring(t, $1), substring(t FROM $2), substring(t, 1, $3) FROM t",
     "SELECT k FROM t WHERE ts BETWEEN $1 AND $1 + interval '1 day' AND k = $2",
     "SELECT k FROM t WHERE ($1 = '' OR t = $1) AND ($2 IS NULL OR i4 = $2) AND ($3::int IS NULL OR i4 = $3)",
