@@ -95,7 +95,7 @@ impl BlockScan {
         };
         let last = last.map_or(0, |place| place.row as usize);
         let shown = match (self.reverse, more) {
-            (_, false) => block.next..block.end.max(block.next),
+            (_, false) => block.in_range(),
             (false, true) => block.next..last,
             (true, true) => last..block.end,
         };
@@ -216,7 +216,7 @@ impl BlockScan {
         more: bool,
     ) -> Result<Vec<Place>, EngineError> {
         // Where these are all changes, only the rows that are left matter.
-        let candidates = (!more).then(|| selected(mask, block.next..block.end.max(block.next)));
+        let candidates = (!more).then(|| selected(mask, block.in_range()));
         let wanted = candidates.as_ref().map(|rows| within(Some(rows), 0..0));
         self.read_key_columns(block, wanted.unwrap_or(0..block.rows))?;
         let keys = KeyColumns::new(&self.index, block)?;

@@ -64,6 +64,8 @@ pub(crate) struct Block {
     pub(crate) end: usize,
     /// Whether the ends in the range are known.
     pub(crate) placed: bool,
+    /// Whether some of it was shown.
+    pub(crate) begun: bool,
 }
 
 /// The pieces of a column that were read, from the first of them to the last.
@@ -126,6 +128,7 @@ impl Block {
             next: 0,
             end: rows,
             placed: false,
+            begun: false,
         }
     }
 
@@ -174,6 +177,11 @@ impl Block {
                 Reader::Rows,
             )
         }
+    }
+
+    /// Returns the rows in the range that were not shown.
+    pub(crate) fn in_range(&self) -> Range<usize> {
+        self.next..self.end
     }
 
     /// Returns what is kept of it.

@@ -39,6 +39,7 @@ use rukh_keys::ScanCounters;
 use rukh_keys::{DataType, KeyRange};
 use rukh_kv::{KvCursor, KvSnapshot, ScanSpec};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
@@ -112,7 +113,7 @@ enum Heads {
     /// From storage; with those read before, if a list is to be made of all.
     Stored(Box<dyn KvCursor>, Option<Collected>),
     /// Those of a list that are left.
-    Kept(Arc<HeadList>, std::ops::Range<usize>),
+    Kept(Arc<HeadList>, Range<usize>),
 }
 
 /// Heads that were read on the way to a list of all.
@@ -466,18 +467,21 @@ impl BlockScan {
     fn test_group(&mut self) -> Result<(), EngineError> {
         self.filter_group()?;
         let mut group = std::mem::take(&mut self.group);
+        let range = self.range.take().expect("the group is one of a range");
         for block in &mut group {
             // Others may turn out to have nothing that is wanted before a column of theirs is read.
             if block.alive && block.summary.is_none() && (self.firsts.is_empty() || !block.open.is_empty()) {
+                self.place(block, &range.range)?;
                 self.count(block);
             }
         }
+        self.range = Some(range);
         self.group = group;
         for nth in 0..self.order.len() {
             self.test_blocks(self.order[nth])?;
         }
-        let missed = self.group.iter().map(|block| (block.rows - block.left) as u64);
-        self.counters.masked_misses += missed.sum::<u64>();
+        let missed = self.group.iter().map(|block| block.in_range().len() - block.left);
+        self.counters.masked_misses += missed.sum::<usize>() as u64;
         self.order_tests();
         Ok(())
     }
@@ -608,17 +612,18 @@ impl BlockScan {
     /// Shows what is left of a block, merged with changes; or a part, if there are many of these.
     fn show_block(&mut self, mut block: Block) -> Result<(), EngineError> {
         let mut range = self.range.take().expect("a block is one of a range");
-        block.alive &= block.placed || self.wants(&block);
+        block.alive &= block.begun || self.wants(&block);
+        block.begun = true;
         let shown = self.batch.rows;
         if block.alive && self.tell(&mut block, &mut range)? {
             self.range = Some(range);
             self.see(shown);
             return Ok(());
         }
-        self.count(&mut block);
-        if !block.placed && block.alive {
+        if block.alive {
             self.place(&mut block, &range.range)?;
         }
+        self.count(&mut block);
         let until = match self.reverse {
             false => &block.last_key,
             true => &block.first_key,
@@ -691,7 +696,7 @@ impl BlockScan {
             (false, false) => self.counters.blocks_pruned += 1,
             (false, true) => {
                 self.counters.blocks_read += 1;
-                self.counters.keys_examined += block.rows as u64;
+                self.counters.keys_examined += block.in_range().len() as u64;
             }
         }
         block.counted = true;
@@ -710,11 +715,11 @@ impl BlockScan {
         }
     }
 
-    /// Finds the rows of a block that lie in the range.
+    /// Finds the rows of a block that lie in the range, and leaves no others.
     fn place(&mut self, block: &mut Block, range: &KeyRange) -> Result<(), EngineError> {
-        block.placed = true;
+        let known = std::mem::replace(&mut block.placed, true);
         let behind = range.limit.as_ref().is_some_and(|limit| block.last_key >= *limit);
-        if block.first_key >= range.start && !behind {
+        if known || block.first_key >= range.start && !behind {
             return Ok(());
         }
         let next = match block.first_key < range.start {
@@ -725,7 +730,12 @@ impl BlockScan {
             Some(limit) => self.first_from(block, limit)?,
             None => block.rows,
         };
-        (block.next, block.end) = (next, end);
+        (block.next, block.end) = (next, end.max(next));
+        block.left = block.in_range().len();
+        if let Some(mask) = &mut block.mask {
+            mask[..block.next].fill(0);
+            mask[block.end..].fill(0);
+        }
         Ok(())
     }
 
@@ -739,7 +749,7 @@ impl BlockScan {
     pub(crate) fn read_key_columns(
         &mut self,
         block: &mut Block,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
     ) -> Result<(), EngineError> {
         (0..self.index.layout.columns().len())
             .try_for_each(|slot| self.read_column(block, slot, rows.clone()))
@@ -750,7 +760,7 @@ impl BlockScan {
         &mut self,
         block: &mut Block,
         slot: usize,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
     ) -> Result<(), EngineError> {
         let missing = block.missing(&self.index, slot, rows)?;
         if missing.is_empty() {
@@ -772,7 +782,7 @@ impl BlockScan {
 
     /// Shows the rows that are left of a block.
     fn show_rows(&mut self, block: &mut Block) -> Result<(), EngineError> {
-        let (start, end) = (block.next, block.end.max(block.next));
+        let Range { start, end } = block.in_range();
         block.next = end;
         let mut selected = match &block.mask {
             None if self.columns.is_empty() => {
@@ -818,7 +828,7 @@ fn cheapest_first(mut tests: Vec<(usize, Test)>, types: &[DataType]) -> Vec<(usi
 }
 
 /// Returns the rows between the first and the last of some selected, in whatever direction; or all.
-pub(crate) fn within(selected: Option<&[u32]>, all: std::ops::Range<usize>) -> std::ops::Range<usize> {
+pub(crate) fn within(selected: Option<&[u32]>, all: Range<usize>) -> Range<usize> {
     match selected {
         None => all,
         Some([]) => 0..0,
