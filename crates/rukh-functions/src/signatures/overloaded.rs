@@ -417,6 +417,8 @@ pub fn operand_type(kind: Kind, literal: &ScalarValue) -> ArrowType {
 fn arrow_of(kind: Kind, literal: Option<&str>) -> ArrowType {
     match (column_type(kind, literal), kind) {
         (Some(ty), _) => arrow_type(&ty),
+        // Numbers of a literal keep their digits.
+        (None, Kind::Array(Kind::Numeric)) => arrow_type(&DataType::NUMERIC.array()),
         (None, Kind::Array(element)) => ArrowType::new_list(arrow_of(*element, None), true),
         (None, _) => ArrowType::Null,
     }

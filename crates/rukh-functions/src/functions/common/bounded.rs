@@ -17,7 +17,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType as ArrowType, Date32Type, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit,
+    DataType as ArrowType, Date32Type, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, TimeUnit,
     TimestampMicrosecondType,
 };
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -96,6 +96,13 @@ struct Bounded {
     cost: Estimate,
 }
 
+impl Bounded {
+    /// Whether this is a series of INTEGER, which DataFusion has of BIGINT.
+    fn is_of_integers(&self, types: &[ArrowType]) -> bool {
+        self.name() == SERIES && types.first() == Some(&ArrowType::Int32)
+    }
+}
+
 impl PartialEq for Bounded {
     fn eq(&self, other: &Self) -> bool {
         self.inner == other.inner
@@ -142,18 +149,25 @@ impl ScalarUDFImpl for Bounded {
             }
             [] => Err(undefined_function(SERIES, types)),
             all if self.name() == SERIES && all.len() <= 3 && all.iter().all(is_whole) => {
-                Ok(vec![ArrowType::Int64; all.len()])
+                Ok(vec![whole_type(all); all.len()])
             }
             _ => Err(undefined_function(self.name(), types)),
         }
     }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
-        self.inner.return_type(types)
+        match self.is_of_integers(types) {
+            true => Ok(integers()),
+            false => self.inner.return_type(types),
+        }
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
-        self.inner.return_field_from_args(arguments)
+        let types = arguments.arg_fields.iter().map(|field| field.data_type().clone());
+        match self.is_of_integers(&types.collect::<Vec<_>>()) {
+            true => Ok(Arc::new(Field::new(self.name(), integers(), true))),
+            false => self.inner.return_field_from_args(arguments),
+        }
     }
 
     fn output_ordering(&self, inputs: &[ExprProperties]) -> DataFusionResult<SortProperties> {
@@ -161,6 +175,15 @@ impl ScalarUDFImpl for Bounded {
     }
 
     fn invoke_with_args(&self, mut arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let types = arguments.args.iter().map(ColumnarValue::data_type);
+        if self.is_of_integers(&types.collect::<Vec<_>>()) {
+            for value in &mut arguments.args {
+                *value = value.cast_to(&ArrowType::Int64, None)?;
+            }
+            let wide = |field: &FieldRef| Arc::new(field.as_ref().clone().with_data_type(ArrowType::Int64));
+            arguments.arg_fields = arguments.arg_fields.iter().map(wide).collect();
+            return self.invoke_with_args(arguments)?.cast_to(&integers(), None);
+        }
         if matches!(self.name(), "lpad" | "rpad")
             && let Some(length) = arguments.args.get_mut(1)
         {
@@ -236,6 +259,19 @@ fn without_lengths(length: &ColumnarValue, rows: usize, nulls: &[usize]) -> Data
 
 fn is_whole(ty: &ArrowType) -> bool {
     ty.is_integer() || ty.is_null()
+}
+
+/// Returns the type of the ends of a series: INTEGER where none is a BIGINT, as in PostgreSQL.
+fn whole_type(ends: &[ArrowType]) -> ArrowType {
+    let is_wide = |ty: &ArrowType| matches!(ty, ArrowType::Int64 | ArrowType::UInt64 | ArrowType::UInt32);
+    match ends.iter().any(is_wide) || ends.iter().all(ArrowType::is_null) {
+        true => ArrowType::Int64,
+        false => ArrowType::Int32,
+    }
+}
+
+fn integers() -> ArrowType {
+    ArrowType::new_list(ArrowType::Int32, true)
 }
 
 /// Whether the ends of a series are moments, one of them perhaps NULL.

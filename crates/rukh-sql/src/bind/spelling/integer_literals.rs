@@ -17,7 +17,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{WalkMut, folded, make};
 
 /// Functions that ask for constants, or whose types follow from the constant.
-const OF_CONSTANTS: [&str; 19] = [
+const OF_CONSTANTS: [&str; 18] = [
     CAST_VARCHAR,
     ROUND_MOMENT,
     "round",
@@ -26,7 +26,6 @@ const OF_CONSTANTS: [&str; 19] = [
     "lead",
     "nth_value",
     "ntile",
-    "generate_series",
     "range",
     "percentile_cont",
     "percentile_disc",

@@ -54,6 +54,7 @@ use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
 use crate::bind::spelling::named_arguments;
 use crate::bind::spelling::parameters::arrays::number_of;
+use crate::bind::spelling::parameters::types::parameter_of;
 use crate::bind::spelling::rows;
 use crate::bind::spelling::select_calls::{self, calls_aggregate};
 use crate::bind::spelling::spelled;
@@ -118,16 +119,16 @@ fn bounded(root: &Expr, access_chain: &[AccessExpr]) -> Option<Expr> {
 
 /// Writes a comparison with a literal as an operator: DataFusion lets no other decide what the literal is beside an array or an interval.
 fn by_operator(left: &Expr, operator: &str, right: &Expr) -> Option<Expr> {
-    let is_text = |side: &Expr| {
+    let is_untyped = |side: &Expr| {
         matches!(
             side,
             Expr::Value(ValueWithSpan {
-                value: Value::SingleQuotedString(_),
+                value: Value::SingleQuotedString(_) | Value::Placeholder(_),
                 ..
             })
         )
     };
-    (is_text(left) || is_text(right)).then(|| Expr::BinaryOp {
+    (is_untyped(left) || is_untyped(right)).then(|| Expr::BinaryOp {
         left: Box::new(left.clone()),
         op: BinaryOperator::PGCustomBinaryOperator(vec![operator.to_string()]),
         right: Box::new(right.clone()),
@@ -493,7 +494,7 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             substring_for: None,
             shorthand: false,
             ..
-        } if is_text(pattern) || is_parameter(pattern) => {
+        } if is_text(pattern) || parameter_of(pattern).is_some() => {
             let arguments = vec![expr.as_ref().clone(), pattern.as_ref().clone()];
             Ok(Some(call(SUBSTRING, arguments)))
         }
@@ -577,11 +578,6 @@ fn is_text(expr: &Expr) -> bool {
         value,
         Value::SingleQuotedString(_) | Value::EscapedStringLiteral(_) | Value::DollarQuotedString(_)
     )
-}
-
-/// Whether an expression is a parameter without a type, which is a text where functions of several types take it.
-fn is_parameter(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
 
 fn is_null(expr: &Expr) -> bool {

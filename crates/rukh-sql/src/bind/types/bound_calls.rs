@@ -200,6 +200,10 @@ pub(crate) fn argument(value: Expr, kind: Kind, taken: &Field, schema: &DFSchema
     match &value {
         _ if present == *ty || is_text(&present) && is_text(ty) => Ok(value),
         Expr::Literal(null, _) if null.is_null() => Ok(Expr::Literal(ScalarValue::try_from(ty)?, None)),
+        // The digits that a number has beside an array: a cast to NUMERIC would leave it its own.
+        _ if kind == Kind::Numeric && (present.is_integer() || present.is_decimal()) => {
+            Ok(cast(value, ty.clone()))
+        }
         _ => Ok(typed(Cast::new(Box::new(value), ty.clone()), schema)?.data),
     }
 }

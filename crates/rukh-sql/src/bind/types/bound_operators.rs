@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
+use datafusion::functions_nested::expr_fn::make_array;
 use datafusion::logical_expr::planner::RawBinaryExpr;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 use rukh_error::SqlError;
@@ -239,6 +240,12 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
             (None, Expr::Literal(value, _)) => array.unwrap_or_else(|| operand_type(*kind, value)),
             (Some(Kind::Time), _) if apart || *kind == Kind::Interval => INTERVAL,
             (Some(Kind::Date), _) if apart => operand_type(Kind::Timestamp, &ScalarValue::Null),
+            // A number that `||` joins to an array is one of one element: that takes other digits.
+            (Some(of), _) if joins && *kind == Kind::Numeric && !of_array(&of) => {
+                let element = std::mem::replace(side, Expr::Literal(ScalarValue::Null, None));
+                *side = make_array(vec![element]);
+                continue;
+            }
             // Elements and arrays that `||` joins; numbers keep their digits.
             (Some(of), _) if joins && of != *kind && !has_digits(kind) => {
                 operand_type(*kind, &ScalarValue::Null)

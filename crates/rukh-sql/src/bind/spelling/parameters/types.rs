@@ -25,7 +25,6 @@ use rukh_syntax::sqlparser::ast::{
 
 use crate::bind::spelling::casts;
 use crate::bind::spelling::integer_literals::asks_for_constants;
-use crate::bind::system::series;
 use rukh_syntax::{Statement, WalkMut, found_type, make};
 
 /// Returns the types of the values of parameters.
@@ -226,7 +225,7 @@ impl VisitorMut for Types<'_> {
                 let bounds = [substring_from, substring_for].into_iter().flatten();
                 bounds.chain([expr]).for_each(|part| self.typed(part));
             }
-            Expr::Function(call) if !asks_for_constants(call) || series::is_named(&call.name) => {
+            Expr::Function(call) if !asks_for_constants(call) => {
                 if let FunctionArguments::List(list) = &mut call.args {
                     for argument in &mut list.args {
                         if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {
