@@ -26,7 +26,7 @@ mod text;
 mod tree;
 
 pub use error::StatementError;
-pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make};
+pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make, sql_text};
 pub use read::{
     data_type, found_data_type, found_type, parse, parse_expression, parse_object_name, serializable,
 };

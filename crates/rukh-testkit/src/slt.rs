@@ -16,8 +16,10 @@
 
 use std::path::Path;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+use rukh::TransactionStatus;
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner, default_normalizer, default_validator};
 
 use crate::client::Client;
@@ -88,6 +90,120 @@ impl DB for SltRukh {
 
     fn error_sql_state(error: &RukhError) -> Option<String> {
         Some(error.0.sqlstate.to_owned())
+    }
+}
+
+/// [`SltRukh`] that runs each query through a view, too.
+pub struct SltViews {
+    rukh: SltRukh,
+    found: Arc<Mutex<ThroughViews>>,
+}
+
+/// Queries that were run through views.
+#[derive(Debug, Default)]
+pub struct ThroughViews {
+    /// Their number.
+    pub count: usize,
+    /// Those that gave other rows, or an error.
+    pub differences: Vec<String>,
+}
+
+/// What a query says whose rows are others each time, or which cannot be that of a view.
+const OF_NO_VIEW: [&str; 13] = [
+    "now(",
+    "current_",
+    "clock_timestamp",
+    "random",
+    "gen_random_uuid() from",
+    "nextval",
+    "currval",
+    "lastval",
+    "pg_",
+    "information_schema",
+    "for update",
+    "for share",
+    "system_time",
+];
+
+/// SQLSTATEs of CREATE VIEW for what cannot be one: not supported, no right, a session that only reads, parameters, no columns, no schema.
+const REFUSED: [&str; 6] = ["0A000", "42501", "25006", "42P02", "42P16", "3F000"];
+
+impl SltViews {
+    /// Runs scripts on this connection, and notes queries and differences.
+    pub fn new(client: Client, found: Arc<Mutex<ThroughViews>>) -> Self {
+        SltViews {
+            rukh: SltRukh::new(client),
+            found,
+        }
+    }
+
+    /// Whether a statement is a query that a view can have.
+    fn is_query(sql: &str) -> bool {
+        let sql = sql.trim_start().to_ascii_lowercase();
+        let begins = ["select", "values", "with", "table", "("];
+        let writes = ["insert", "update", "delete", "upsert", "merge"];
+        let is_with_write = sql.starts_with("with") && writes.iter().any(|word| sql.contains(word));
+        begins.iter().any(|word| sql.starts_with(word))
+            && !is_with_write
+            && !OF_NO_VIEW.iter().any(|word| sql.contains(word))
+    }
+
+    /// Runs a query through a view; `None` if a view cannot have it.
+    fn through_view(&mut self, sql: &str, columns: usize) -> Result<Option<Vec<Vec<String>>>, RukhError> {
+        let names: Vec<String> = (0..columns).map(|at| format!("c{at}")).collect();
+        let create = format!("CREATE VIEW through_view ({}) AS {sql}", names.join(", "));
+        match self.rukh.run(&create) {
+            Err(error) if REFUSED.contains(&error.0.sqlstate) => return Ok(None),
+            created => created?,
+        };
+        let rows = self.rukh.run("SELECT * FROM through_view");
+        self.rukh.run("DROP VIEW through_view")?;
+        match rows {
+            Ok(DBOutput::Rows { rows, .. }) => Ok(Some(rows)),
+            Err(error) if error.0.sqlstate == "0A000" => Ok(None),
+            rows => rows.map(|_| None),
+        }
+    }
+}
+
+impl DB for SltViews {
+    type Error = RukhError;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, RukhError> {
+        let output = self.rukh.run(sql)?;
+        let DBOutput::Rows { types, rows } = &output else {
+            return Ok(output);
+        };
+        // In a transaction block an error of CREATE VIEW would end it.
+        let is_alone = self.rukh.client.connection().transaction_status() == TransactionStatus::Idle;
+        if types.is_empty() || !is_alone || !Self::is_query(sql) {
+            return Ok(output);
+        }
+        let again = self.through_view(sql, types.len());
+        let mut found = self.found.lock().expect("no test panics with it");
+        match again {
+            Ok(None) => {}
+            Ok(Some(mut again)) => {
+                found.count += 1;
+                let mut rows = rows.clone();
+                rows.sort();
+                again.sort();
+                if again != rows {
+                    found.differences.push(format!("{sql}\n{rows:?}\n{again:?}"));
+                }
+            }
+            Err(error) => found.differences.push(format!("{sql}\n{error}")),
+        }
+        Ok(output)
+    }
+
+    fn engine_name(&self) -> &str {
+        "rukh"
+    }
+
+    fn error_sql_state(error: &RukhError) -> Option<String> {
+        SltRukh::error_sql_state(error)
     }
 }
 

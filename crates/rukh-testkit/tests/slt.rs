@@ -3,13 +3,14 @@
 //! Rukh runs each file as a user would, and with every query sent to DataFusion. With `UPDATE_SLT` set the
 //! first of the two writes what Rukh says into the files. Files that speak neither of plans nor of what
 //! columnar tables do not have hold on columnar tables, too, all rows of which are in blocks after each statement. All hold on
-//! disk, where tables share column families.
+//! disk, where tables share column families. Each query of a file gives the same rows through a view.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use rukh::{Database, Options};
 use rukh_testkit::client::Client;
-use rukh_testkit::slt::{OF_FILES, SltPostgres, SltRukh, run_file, update_file};
+use rukh_testkit::slt::{OF_FILES, SltPostgres, SltRukh, SltViews, ThroughViews, run_file, update_file};
 use rukh_testkit::{need, paths, postgres};
 
 /// Runs each file, and fails with all that went wrong. `SLT` names a part of the paths to run.
@@ -50,6 +51,31 @@ fn files_hold_without_the_direct_path() {
             .map_err(|error| error.to_string())?;
         run_file(path, SltRukh::new(client))
     });
+}
+
+/// What a file says that looks at the last query, which is the view's.
+const OF_LAST_QUERY: &str = "SHOW LAST";
+
+#[test]
+fn queries_hold_through_views() {
+    let found = Arc::new(Mutex::new(ThroughViews::default()));
+    run_all(|path| {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        match text.contains(OF_LAST_QUERY) {
+            true => Ok(()),
+            false => run_file(path, SltViews::new(Client::in_memory(), found.clone())),
+        }
+    });
+    let ThroughViews { count, differences } = &*found.lock().expect("no test panics with it");
+    println!("{count} queries are those of views, too");
+    assert!(
+        differences.is_empty(),
+        "{} queries differ\n{}",
+        differences.len(),
+        differences.join("\n\n")
+    );
+    let all = std::env::var_os("SLT").is_none();
+    assert!(!all || *count > 3_000, "{count} queries are left");
 }
 
 /// What a file says whose answers depend on how tables are stored: plans, definitions and their sizes; and what

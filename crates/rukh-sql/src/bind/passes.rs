@@ -158,9 +158,11 @@ pub(crate) async fn watched_plan(
     watch: &mut PassWatch<'_>,
 ) -> Result<LogicalPlan, SqlError> {
     let query = with_series(with_frames(with_arrays(query, params)?, params)?, params)?;
-    let query = with_types(query, &types_of(params));
+    let mut query = with_types(query, &types_of(params)).into_owned();
+    // Those of views are among them.
+    views::expand(&mut query, catalog)?;
     let volatile_names = once::names(&query);
-    let plan = resolved(state, catalog, query.into_owned(), watch).await?;
+    let plan = resolved(state, catalog, query, watch).await?;
     let plan = match params.is_empty() {
         true => plan,
         false => plan.with_param_values(ParamValues::from(params.to_vec()))?,

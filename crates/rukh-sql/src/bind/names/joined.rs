@@ -33,6 +33,7 @@ use rukh_syntax::sqlparser::ast::{
 
 pub(crate) use self::row_values::spell_out_list;
 use self::row_values::{RowsOut, is_record_star, name_rows, spell_out_record_stars};
+use crate::bind::names::outer_names::{joined_with, only_named};
 use crate::bind::names::output_names::name_of;
 use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
@@ -262,7 +263,7 @@ async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation
     for item in &mut from {
         without_conditions(item, &mut unnested);
     }
-    let with = merged_with(with).map(|with| only_named(with, &from));
+    let with = joined_with(&with).map(|with| only_named(with, &from));
     let with = with.filter(|with| !with.cte_tables.is_empty());
     let own_names = match without_names_of_tables(&from) {
         Some(from) => planned(state, from, with.clone()).await,
@@ -395,48 +396,6 @@ fn without_conditions_within(factor: &mut TableFactor, unnested: &mut Vec<bool>)
 
 fn truth() -> Expr {
     Expr::Value(Value::Boolean(true).into())
-}
-
-/// Returns all that queries around a place name by WITH; inner names hide outer ones.
-fn merged_with(all: Vec<With>) -> Option<With> {
-    all.into_iter().reduce(|mut outer, inner| {
-        let hides = |name: &Ident| {
-            inner
-                .cte_tables
-                .iter()
-                .any(|cte| folded(&cte.alias.name) == folded(name))
-        };
-        outer.cte_tables.retain(|cte| !hides(&cte.alias.name));
-        outer.cte_tables.extend(inner.cte_tables);
-        outer.recursive |= inner.recursive;
-        outer
-    })
-}
-
-/// Leaves of WITH what a FROM reads, also through others: the query of a name may hold the FROM itself.
-fn only_named(mut with: With, from: &Vec<TableWithJoins>) -> With {
-    struct Names(Vec<String>);
-    impl Visitor for Names {
-        type Break = std::convert::Infallible;
-
-        fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Self::Break> {
-            self.0
-                .extend(relation.0.last().and_then(|part| part.as_ident()).map(folded));
-            ControlFlow::Continue(())
-        }
-    }
-    let mut names = Names(Vec::new());
-    let ControlFlow::Continue(()) = from.walk(&mut names);
-    // Queries read those before them, and recursive ones themselves.
-    let mut is_read = Vec::new();
-    for cte in with.cte_tables.iter().rev() {
-        is_read.push(names.0.contains(&folded(&cte.alias.name)));
-        if is_read.last() == Some(&true) {
-            let ControlFlow::Continue(()) = cte.query.walk(&mut names);
-        }
-    }
-    with.cte_tables.retain(|_| is_read.pop().unwrap_or(true));
-    with
 }
 
 /// Changes the SELECT whose columns are known; breaks off after it, and returns whether it was changed.

@@ -88,21 +88,22 @@ fn name_columns(query: &Query, alias: &mut TableAlias) {
     };
     let names: Option<Vec<String>> = select.projection.iter().map(output_name).collect();
     let Some(names) = names else { return };
-    let aside = format!("{HIDDEN}{PASSED_BY}");
-    if !names.iter().any(|name| name.contains(&aside)) {
+    if names.iter().all(|name| name_outside(name) == name) {
         return;
     }
-    let column = |name: &String| {
-        let name = match name.contains(&aside) {
-            true => shown_name(name),
-            false => name,
-        };
-        TableAliasColumnDef {
-            name: Ident::with_quote('"', name),
-            data_type: None,
-        }
+    let column = |name: &String| TableAliasColumnDef {
+        name: Ident::with_quote('"', name_outside(name)),
+        data_type: None,
     };
     alias.columns = names.iter().map(column).collect();
+}
+
+/// Returns the name by which a statement around a query knows one of its output columns.
+fn name_outside(name: &str) -> &str {
+    match name.contains(&format!("{HIDDEN}{PASSED_BY}")) {
+        true => shown_name(name),
+        false => name,
+    }
 }
 
 /// The SELECT that names the columns of a query.

@@ -3,6 +3,8 @@
 //! `SELECT … FROM t a WHERE EXISTS (SELECT 1 FROM big b WHERE b.a = a.a)`: DataFusion takes `a.a` for a field of the column
 //! `b.a`, and does not look further out. So such a relation gets a name that no column has, and that is not shown:
 //! everywhere in the query, if no other relation of the query has its name.
+//!
+//! Beside that, what the queries around a place name by WITH.
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
@@ -10,8 +12,8 @@ use std::ops::ControlFlow;
 
 use rukh_catalog::Catalog;
 use rukh_syntax::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableFactor,
-    Visitor, VisitorMut,
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias,
+    TableFactor, Visitor, VisitorMut, With,
 };
 
 use rukh_syntax::HIDDEN;
@@ -129,6 +131,46 @@ impl Visitor for Names {
 pub(crate) fn names_of_with(query: &Query) -> Vec<String> {
     let with = query.with.iter().flat_map(|with| &with.cte_tables);
     with.map(|table| folded(&table.alias.name)).collect()
+}
+
+/// Returns the WITH of queries around a place, the outermost first, as one; inner names hide outer ones.
+pub(super) fn joined_with(with: &[With]) -> Option<With> {
+    with.iter().cloned().reduce(|mut outer, inner| {
+        let hides = |name: &Ident| {
+            let mut names = inner.cte_tables.iter().map(|cte| folded(&cte.alias.name));
+            names.any(|known| known == folded(name))
+        };
+        outer.cte_tables.retain(|cte| !hides(&cte.alias.name));
+        outer.cte_tables.extend(inner.cte_tables);
+        outer.recursive |= inner.recursive;
+        outer
+    })
+}
+
+/// Leaves of WITH what a FROM reads, also through others: the query of a name may hold the FROM itself.
+pub(super) fn only_named(mut with: With, from: &impl Walk) -> With {
+    struct Names(Vec<String>);
+    impl Visitor for Names {
+        type Break = std::convert::Infallible;
+
+        fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Self::Break> {
+            self.0
+                .extend(relation.0.last().and_then(|part| part.as_ident()).map(folded));
+            ControlFlow::Continue(())
+        }
+    }
+    let mut names = Names(Vec::new());
+    let ControlFlow::Continue(()) = from.walk(&mut names);
+    // Queries read those before them, and recursive ones themselves.
+    let mut is_read = Vec::new();
+    for cte in with.cte_tables.iter().rev() {
+        is_read.push(names.0.contains(&folded(&cte.alias.name)));
+        if is_read.last() == Some(&true) {
+            let ControlFlow::Continue(()) = cte.query.walk(&mut names);
+        }
+    }
+    with.cte_tables.retain(|_| is_read.pop().unwrap_or(true));
+    with
 }
 
 /// Returns the name of a table or subquery in FROM.

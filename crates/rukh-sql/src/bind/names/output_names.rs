@@ -33,7 +33,7 @@ use rukh_functions::types::postgres_name;
 use rukh_syntax::{HIDDEN, found_data_type, shown_name};
 
 /// What a column is called that nothing gives a name.
-const NAMELESS: &str = "?column?";
+pub(crate) const NAMELESS: &str = "?column?";
 
 /// Gives columns of one name different ones, which no statement can contain.
 pub(crate) fn without_twins(schema: &Schema) -> Schema {

@@ -25,7 +25,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Walk, WalkMut, each_side};
 
-use crate::bind::names::short_aliases::joined_with;
+use crate::bind::names::outer_names::joined_with;
 use crate::bind::spelling::integer_literals;
 use crate::bind::spelling::parameters::types::cast_type;
 use crate::bind::spelling::rewrite::rewrite;

@@ -19,6 +19,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Walk, WalkMut};
 
+use crate::bind::names::outer_names::{joined_with, only_named};
 use crate::bind::names::query_width::width_of;
 use crate::bind::spelling::rewrite::rewrite;
 use rukh_error::SqlError;
@@ -116,19 +117,6 @@ impl Finder {
     }
 }
 
-/// Returns the WITH of queries around one, the outermost first, as one; inner names hide outer ones.
-pub(super) fn joined_with(with: &[With]) -> Option<With> {
-    let (first, inner) = with.split_first()?;
-    let mut all = first.clone();
-    for with in inner {
-        let hides = |name: &Ident| with.cte_tables.iter().any(|cte| cte.alias.name == *name);
-        all.cte_tables.retain(|cte| !hides(&cte.alias.name));
-        all.cte_tables.extend(with.cte_tables.clone());
-        all.recursive |= with.recursive;
-    }
-    Some(all)
-}
-
 impl Visitor for Finder {
     type Break = Infallible;
 
@@ -171,8 +159,10 @@ impl Visitor for Finder {
             relation: factor,
             joins: Vec::new(),
         };
+        // The query of a name may hold the alias itself.
+        let with = joined_with(&self.with).map(|with| only_named(with, &from));
         let mut all = select_from(vec![SelectItem::Wildcard(Default::default())], vec![from], None);
-        all.with = joined_with(&self.with);
+        all.with = with.filter(|with| !with.cte_tables.is_empty());
         self.add(&named, all);
         ControlFlow::Continue(())
     }

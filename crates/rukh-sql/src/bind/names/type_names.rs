@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, Domain, PUBLIC, Table, TypeKind};
 use rukh_keys::DataType;
+use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
 };
@@ -202,7 +203,7 @@ fn type_of(schema: &str, name: &str) -> Parsed {
 pub(crate) fn spelled_text(expr: &Expr) -> String {
     let mut expr = expr.clone();
     spell_out(&mut expr);
-    expr.to_string()
+    sql_text(&expr)
 }
 
 /// Returns an expression of a definition as it is stored.

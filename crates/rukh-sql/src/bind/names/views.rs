@@ -3,20 +3,22 @@
 //! A view is stored as SQL text whose tables have their schemas, so that no WITH around it can take their
 //! names. Its columns are those that it had when it was made: `SELECT *` does not grow with its table.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewId};
+use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewColumn, ViewId};
 use rukh_syntax::sqlparser::ast::{
     Ident, Query, SelectItem, TableAlias, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::bind::names::outer_names::names_of_with;
+use crate::bind::names::output_names::NAMELESS;
 use crate::bind::names::{functions, past, type_names};
 use crate::bind::spelling::parsing::parse;
 use rukh_error::SqlError;
 use rukh_syntax::make::select;
-use rukh_syntax::{Statement, WalkMut, folded};
+use rukh_syntax::{Statement, WalkMut, folded, shown_name};
 
 /// Most views that one statement may stand for, those within views counted each time.
 const VIEWS_MAX: usize = 200;
@@ -159,14 +161,25 @@ fn derived(catalog: &Catalog, view: &View, factor: &TableFactor) -> Result<Table
     let mut alias = alias.clone().unwrap_or_else(|| table_alias(quoted(&view.name)));
     alias.name = quoted(&folded(&alias.name));
     let query = stored_query(&view.sql, catalog)?;
+    let sources: HashSet<&str> = view
+        .columns
+        .iter()
+        .map(|column| source_of(view, column))
+        .collect();
+    if sources.len() < view.columns.len() {
+        let message = format!("view \"{}\" has two columns of one name in its query", view.name);
+        return Err(SqlError::unsupported(message).with_hint(
+            "An older version made it. Create it again, with the columns named in the select list.",
+        ));
+    }
     let source = TableFactor::Derived {
         lateral: false,
         subquery: query,
         alias: Some(table_alias(quoted(&view.name))),
         sample: None,
     };
-    let column = |column: &rukh_catalog::ViewColumn| SelectItem::ExprWithAlias {
-        expr: rukh_syntax::sqlparser::ast::Expr::Identifier(quoted(&column.source)),
+    let column = |column: &ViewColumn| SelectItem::ExprWithAlias {
+        expr: rukh_syntax::sqlparser::ast::Expr::Identifier(quoted(source_of(view, column))),
         alias: quoted(&column.name),
     };
     let from = TableWithJoins {
@@ -180,6 +193,20 @@ fn derived(catalog: &Catalog, view: &View, factor: &TableFactor) -> Result<Table
         alias: Some(alias),
         sample: None,
     })
+}
+
+/// Returns the name that a column of a view has in its query. Views of older versions note the name that it has where the query stands
+/// alone: one that has no twin is called as it is shown, in FROM.
+fn source_of<'v>(view: &View, column: &'v ViewColumn) -> &'v str {
+    let shown = shown_name(&column.source);
+    let twins = view
+        .columns
+        .iter()
+        .filter(|other| shown_name(&other.source) == shown);
+    match shown == NAMELESS || twins.count() > 1 {
+        true => &column.source,
+        false => shown,
+    }
 }
 
 fn table_alias(name: Ident) -> TableAlias {

@@ -6,6 +6,7 @@ use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::scalar::ScalarValue;
 use rukh_catalog::{Catalog, Index, KeyExpr, Materialized, PUBLIC, Table, View};
 use rukh_engine::Numbering;
+use rukh_syntax::sql_text;
 use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, CreateViewStatement, Name, ObjectName, Statement, TableSource,
     TypeName, quoted,
@@ -59,7 +60,7 @@ pub(super) fn create_table_as(
         true => {
             let sql = query
                 .as_ref()
-                .map_or_else(|| source.query.to_string(), |view| view.sql.clone());
+                .map_or_else(|| sql_text(&source.query), |view| view.sql.clone());
             fill(session, &statement.name, &sql).map(Some)
         }
         false => Ok(None),

@@ -15,6 +15,7 @@ use rukh_error::SqlError;
 use rukh_functions::casts::table::{Context, Kind, context};
 use rukh_functions::types::data_type_of;
 use rukh_keys::DataType;
+use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{
     self, Expr, OrderByKind, Query, SelectItem, SetExpr, TableFactor, Value, Visitor, VisitorMut,
 };
@@ -144,7 +145,7 @@ fn defined(
     numbered(&mut query, &function, catalog).map_err(placed)?;
     views::qualify(&mut query, catalog);
     type_names::spell_out(&mut query);
-    function.sql = query.to_string();
+    function.sql = sql_text(&query);
     // What is stored is what is planned, now and whenever the function is called.
     let (plan, schema) = planned(session, catalog, &function).map_err(placed)?;
     check_columns(catalog, &function, &schema).map_err(placed)?;
@@ -612,7 +613,7 @@ fn moved(
         };
         let found = functions::rename(query.as_mut(), catalog, function.id, schema, &name.text);
         if found {
-            *sql = query.to_string();
+            *sql = sql_text(&query);
         }
         Ok::<_, SqlError>(found)
     };

@@ -1,13 +1,14 @@
 //! CREATE VIEW.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
 use rukh_catalog::{Catalog, ColumnId, TableId, View, ViewColumn, ViewId};
-use rukh_syntax::sqlparser::ast::{self, Visitor};
-use rukh_syntax::{CreateViewStatement, Walk};
+use rukh_syntax::sqlparser::ast::{self, SelectItem, Visitor};
+use rukh_syntax::{CreateViewStatement, HIDDEN, Walk, make, sql_text};
 
 use super::create_as::check_no_row;
 use super::names::{is_taken, schema_of};
@@ -59,16 +60,28 @@ pub(super) fn view(
     let mut query = statement.query.as_ref().clone();
     qualify(&mut query, catalog);
     type_names::spell_out(&mut query);
-    let sql = query.to_string();
+    let sql = sql_text(&query);
     // What is stored is what is planned, now and whenever the view is used.
     let mut stored = stored_query(&sql, catalog)?;
     let plan = session.plan_of(&stored)?;
-    let sources: Vec<String> = plan
-        .schema()
-        .fields()
-        .iter()
-        .map(|field| field.name().clone())
-        .collect();
+    let names = |plan: &LogicalPlan| -> Vec<String> {
+        let fields = plan.schema().fields().iter();
+        fields.map(|field| field.name().clone()).collect()
+    };
+    // Where the view is used its query is one of FROM, whose columns may have other names beside a star or a twin.
+    let mut sources = names(&plan);
+    if sources.iter().any(|name| name.contains(HIDDEN)) || !all_differ(&sources) {
+        let all = vec![SelectItem::Wildcard(Default::default())];
+        let from = make::derived(stored.as_ref().clone(), &statement.name.name, Vec::new());
+        let of_from = session.plan_of(&make::select(all, from, None));
+        sources = of_from.map(|plan| names(&plan)).unwrap_or_default();
+        if sources.is_empty() || !all_differ(&sources) {
+            let message = "a view of two columns of one name that a star gives is not supported";
+            return Err(SqlError::unsupported(message)
+                .with_hint("Name the columns in the select list, as in SELECT a.x, b.x.")
+                .at(statement.name.position));
+        }
+    }
     let given = statement.columns.len();
     if given > sources.len() {
         let message = "CREATE VIEW specifies more column names than columns";
@@ -107,6 +120,10 @@ pub(super) fn view(
         return Err(SqlError::unsupported(message).at(statement.name.position));
     }
     Ok(view)
+}
+
+fn all_differ(names: &[String]) -> bool {
+    names.iter().collect::<HashSet<_>>().len() == names.len()
 }
 
 pub(super) fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {

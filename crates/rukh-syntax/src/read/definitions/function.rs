@@ -15,7 +15,7 @@ use sqlparser::ast::SelectItem;
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
-use crate::nodes::make;
+use crate::nodes::{make, sql_text};
 use crate::read::definitions::data_type::type_name;
 use crate::read::query;
 use crate::read::reader::Reader;
@@ -50,7 +50,7 @@ pub(crate) fn create_function(reader: &mut Reader<'_>) -> Result<Statement, Stat
             () if reader.accept(&["return"]) => {
                 let position = reader.position();
                 let expr = reader.expression()?;
-                let source = expr.to_string();
+                let source = sql_text(&expr);
                 let query = Box::new(make::select_values(vec![SelectItem::UnnamedExpr(expr)]));
                 let is_expression = true;
                 let returned = FunctionBody {

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, Function, PUBLIC, Returns, Table, View};
 use rukh_engine::DefinitionChanges;
+use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{
     Expr, Ident, ObjectName as AstName, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, TableAlias, TableFactor, VisitorMut,
@@ -214,7 +215,7 @@ fn moved_query(sql: &str, moves: &Moves) -> Result<Option<String>, SqlError> {
     };
     let query: &mut Query = query.as_mut();
     let _ = query.walk_mut(&mut mover);
-    Ok(mover.has_moved.then(|| query.to_string()))
+    Ok(mover.has_moved.then(|| sql_text(query)))
 }
 
 struct Mover<'a> {

@@ -9,6 +9,7 @@ use rukh_catalog::{
 };
 use rukh_engine::DefinitionChanges;
 use rukh_error::SqlError;
+use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{Expr, Value, Visitor};
 use rukh_syntax::{Statement, Walk};
 
@@ -168,10 +169,10 @@ impl Stored {
 fn renamed_text(sql: &mut String, is_query: bool, change: &Change<'_>) -> Result<(), SqlError> {
     let text = match Stored::read(sql, is_query)? {
         Stored::Query(Statement::Query(mut query)) => {
-            renamed(query.as_mut(), change).then(|| query.to_string())
+            renamed(query.as_mut(), change).then(|| sql_text(&query))
         }
         Stored::Query(_) => None,
-        Stored::Expression(mut expr) => renamed(&mut expr, change).then(|| expr.to_string()),
+        Stored::Expression(mut expr) => renamed(&mut expr, change).then(|| sql_text(&expr)),
     };
     text.into_iter().for_each(|text| *sql = text);
     Ok(())
