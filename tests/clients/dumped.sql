@@ -61,3 +61,78 @@ CREATE TABLE shop.contacts (
 CREATE INDEX by_mail ON shop.contacts (mail, born);
 CREATE VIEW shop.years AS SELECT contact_id, (born + 1)::public.year AS next FROM shop.contacts;
 INSERT INTO shop.contacts VALUES (1, 'a@b.c', 1999), (2, DEFAULT, NULL), (3, 'it''s@x', DEFAULT);
+-- Relations as in a social network: keys by functions, partial indexes, UNIQUE NULLS NOT DISTINCT, views over views.
+CREATE SCHEMA social;
+SET search_path = social, public;
+CREATE TABLE members (
+    id BIGSERIAL PRIMARY KEY,
+    username VARCHAR DEFAULT '' NOT NULL,
+    domain VARCHAR,
+    url VARCHAR,
+    fields JSONB,
+    also_known_as VARCHAR[] DEFAULT '{}',
+    moved_to_id BIGINT REFERENCES members ON DELETE SET NULL,
+    locked BOOLEAN DEFAULT false NOT NULL,
+    silenced_at TIMESTAMP,
+    last_seen_at TIMESTAMP(6)
+);
+CREATE UNIQUE INDEX index_members_on_username_and_domain_lower ON members USING btree (lower((username)::text), COALESCE(lower((domain)::text), ''::text));
+CREATE INDEX index_members_on_url ON members USING btree (url text_pattern_ops) WHERE (url IS NOT NULL);
+CREATE INDEX index_members_on_moved_to_id ON members (moved_to_id) WHERE (moved_to_id IS NOT NULL);
+CREATE TABLE posts (
+    id BIGINT PRIMARY KEY,
+    member_id BIGINT NOT NULL,
+    text TEXT DEFAULT '' NOT NULL,
+    language VARCHAR,
+    sensitive BOOLEAN DEFAULT false NOT NULL,
+    media_ids BIGINT[],
+    reply_to_id BIGINT,
+    created_at TIMESTAMP(6) NOT NULL,
+    deleted_at TIMESTAMP
+);
+CREATE INDEX index_posts_timeline ON posts (member_id, id DESC, created_at) WHERE (deleted_at IS NULL);
+ALTER TABLE ONLY posts ADD CONSTRAINT fk_posts_member FOREIGN KEY (member_id) REFERENCES members(id) ON DELETE CASCADE;
+ALTER TABLE ONLY posts ADD CONSTRAINT fk_posts_reply FOREIGN KEY (reply_to_id) REFERENCES posts(id) ON DELETE SET NULL;
+CREATE TABLE follows (
+    id BIGINT GENERATED ALWAYS AS IDENTITY,
+    member_id BIGINT NOT NULL REFERENCES members ON DELETE CASCADE,
+    target_id BIGINT REFERENCES members ON DELETE CASCADE,
+    uri VARCHAR,
+    CONSTRAINT one_follow UNIQUE NULLS NOT DISTINCT (member_id, target_id)
+);
+CREATE UNIQUE INDEX one_uri ON follows (uri) NULLS NOT DISTINCT WHERE (target_id IS NULL);
+CREATE MATERIALIZED VIEW summaries AS
+    SELECT members.id AS member_id,
+        mode() WITHIN GROUP (ORDER BY recent.language) AS language,
+        mode() WITHIN GROUP (ORDER BY recent.sensitive) AS sensitive
+    FROM members CROSS JOIN LATERAL (
+        SELECT posts.language, posts.sensitive FROM posts
+        WHERE posts.member_id = members.id AND posts.deleted_at IS NULL
+        ORDER BY posts.id DESC LIMIT 20) recent
+    WHERE members.silenced_at IS NULL AND members.locked = false
+    GROUP BY members.id
+    WITH NO DATA;
+CREATE UNIQUE INDEX index_summaries_on_member_id ON summaries (member_id);
+CREATE MATERIALIZED VIEW domains AS
+    WITH counts(domain, members) AS (SELECT domain, count(*) FROM members WHERE domain IS NOT NULL GROUP BY domain)
+    SELECT domain, members FROM counts UNION SELECT 'example.org', COALESCE((SELECT max(members) FROM counts), 0::bigint);
+CREATE INDEX index_domains_on_reverse ON domains (reverse('.' || domain), domain);
+CREATE VIEW suggestions AS
+    SELECT member_id, sum(rank) AS rank, array_agg(reason ORDER BY reason) AS reason FROM (
+        SELECT s.member_id, count(f.id)::numeric / (1.0 + count(f.id)::numeric) AS rank, 'most_followed'::text AS reason
+        FROM follows f JOIN summaries s ON s.member_id = f.target_id
+        WHERE s.sensitive = false AND NOT EXISTS (SELECT 1 FROM members m WHERE m.id = f.target_id AND m.locked)
+        GROUP BY s.member_id HAVING count(f.id) >= 1
+        UNION ALL
+        SELECT p.member_id, 0.5, 'most_posts' FROM posts p
+        WHERE p.id >= (((date_part('epoch', p.created_at - 'P30D'::interval) * 1000::double precision)::bigint << 16) & 0)
+        GROUP BY p.member_id) t
+    GROUP BY member_id ORDER BY sum(rank) DESC;
+INSERT INTO members (username, domain, url, fields, also_known_as) SELECT 'User' || i, CASE WHEN i % 3 > 0 THEN 'd' || i % 3 || '.org' END, nullif('https://u/' || i, 'https://u/4'), jsonb_build_object('n', i), CASE WHEN i % 2 = 0 THEN ARRAY['a' || i, NULL] ELSE '{}' END FROM generate_series(1, 12) i;
+UPDATE members SET moved_to_id = 1 WHERE id = 5;
+INSERT INTO posts SELECT i, i % 12 + 1, 'text ' || i, CASE i % 4 WHEN 0 THEN 'de' WHEN 1 THEN NULL ELSE 'en' END, i % 7 = 0, CASE WHEN i % 5 = 0 THEN ARRAY[i, i + 1] END, CASE WHEN i > 40 THEN i - 40 END, TIMESTAMP '2026-01-01 00:00:00.123456' + i * INTERVAL '1 hour', CASE WHEN i % 11 = 0 THEN TIMESTAMP '2026-02-01' END FROM generate_series(1, 60) i;
+INSERT INTO follows (member_id, target_id, uri) SELECT i, i % 4 + 1, 'f' || i FROM generate_series(1, 12) i;
+INSERT INTO follows (member_id, target_id, uri) VALUES (1, NULL, NULL), (2, NULL, 'x');
+REFRESH MATERIALIZED VIEW summaries;
+REFRESH MATERIALIZED VIEW domains;
+RESET search_path;

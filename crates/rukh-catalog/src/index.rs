@@ -62,15 +62,18 @@ pub struct IndexPredicate {
 ///
 /// Entry: key = `elements`, then the primary-key elements not yet among them; value = `include`
 /// columns. UNIQUE: key = `elements` when none is NULL; value = primary key, then `include`.
-/// A UNIQUE entry with a NULL has the whole key, and an empty primary key in its value.
+/// A UNIQUE entry with a NULL has the whole key, and an empty primary key in its value, unless NULLs are not distinct.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     /// Identity.
     pub id: IndexId,
     /// Name, unique within the schema.
     pub name: String,
-    /// Whether two rows may share the elements' values when none is NULL.
+    /// Whether no two rows may share the elements' values when none is NULL.
     pub unique: bool,
+    /// Whether rows may share these values where one is NULL, though the index is UNIQUE: NULLS DISTINCT.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub nulls_distinct: bool,
     /// Whether an index that is UNIQUE is a constraint of its table, and not what CREATE UNIQUE INDEX made; those
     /// without a note count as constraints. Nothing but what catalogs show depends on it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -109,7 +112,7 @@ impl Index {
 
     /// Returns the layout of a whole entry key.
     ///
-    /// The key of a UNIQUE entry without NULL is the encoding of its first
+    /// The key of a UNIQUE entry without NULL, or whose NULLs are not distinct, is the encoding of its first
     /// [`Index::searchable`] columns in this layout.
     pub fn key_layout(&self, table: &Table) -> KeyLayout {
         let elements = self.key_elements(table);

@@ -46,7 +46,8 @@ use serde::de::DeserializeOwned;
 /// | 19      | functions                                                                         |
 /// | 20      | composite types                                                                   |
 /// | 21      | numbers of rows                                                                   |
-pub const FORMAT_VERSION: u32 = 21;
+/// | 22      | UNIQUE indexes whose NULLs are not distinct                                       |
+pub const FORMAT_VERSION: u32 = 22;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

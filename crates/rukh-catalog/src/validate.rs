@@ -46,6 +46,8 @@ pub struct IndexDraft {
     pub name: String,
     /// UNIQUE or not.
     pub unique: bool,
+    /// NULLS DISTINCT, or NULLS NOT DISTINCT.
+    pub nulls_distinct: bool,
     /// Whether UNIQUE is said by a constraint of the table.
     pub constraint: bool,
     /// Elements as declared.
@@ -129,6 +131,7 @@ pub fn validate_index(draft: IndexDraft, table: &Table, id: IndexId) -> Result<I
         id,
         name: draft.name,
         unique: draft.unique,
+        nulls_distinct: draft.nulls_distinct,
         constraint: draft.constraint || !draft.unique,
         elements: draft.elements,
         include: draft.include,

@@ -83,6 +83,7 @@ fn index_draft() -> IndexDraft {
     IndexDraft {
         name: "i".into(),
         unique: false,
+        nulls_distinct: true,
         constraint: false,
         elements: vec![by(2, SortOrder::Desc)],
         include: Vec::new(),
@@ -253,6 +254,7 @@ fn index_keys_end_with_the_rest_of_the_primary_key() {
             IndexDraft {
                 elements,
                 unique,
+                nulls_distinct: true,
                 ..index_draft()
             },
             &table,
@@ -344,6 +346,7 @@ fn definitions_survive_being_stored() {
         elements,
         predicate,
         unique: true,
+        nulls_distinct: true,
         ..index_draft()
     };
     table

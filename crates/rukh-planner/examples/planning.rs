@@ -319,6 +319,7 @@ fn table(key: u32, indexes: u32) -> Table {
         let draft = IndexDraft {
             name: format!("i{at}"),
             unique: false,
+            nulls_distinct: true,
             constraint: false,
             elements: vec![element(3 + at)],
             include: Vec::new(),

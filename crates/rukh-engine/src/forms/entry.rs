@@ -6,6 +6,8 @@
 //! | UNIQUE, no NULL          | the declared elements    | length of row key (u32), row key, included    |
 //! | UNIQUE, with a NULL      | all elements of the key  | 0 (u32), included                             |
 //!
+//! An entry of a UNIQUE index whose NULLs are not distinct (NULLS NOT DISTINCT) has the form of one without NULL.
+//!
 //! Included columns are in the row format, layout version 0. An empty row key exists (a table
 //! keyed by one VARCHAR), so a UNIQUE entry of length 0 has one form or the other depending on whether one of its
 //! declared elements is NULL.
@@ -52,7 +54,7 @@ pub(crate) struct IndexCodec {
     primary_key: Vec<usize>,
     /// Where the row key begins in a whole key, if it is a suffix of it byte by byte.
     row_key_offset: Option<usize>,
-    /// Whether a declared element can be NULL.
+    /// Whether a declared element can be a NULL that is distinct from others.
     nullable: bool,
     /// Whether rows carry times.
     timed: bool,
@@ -121,7 +123,8 @@ impl IndexCodec {
                 .map(|c| place(table, &index, &elements, c.id))
                 .collect(),
             row_key_offset: row_key_offset(table, &layout, &primary_key, declared),
-            nullable: layout.columns()[..declared].iter().any(|column| column.nullable),
+            nullable: index.nulls_distinct
+                && layout.columns()[..declared].iter().any(|column| column.nullable),
             timed: table.options.timed,
             blocks: index.is_columnar().then(|| {
                 let slots = layout.columns().len() + types.len();
@@ -155,6 +158,7 @@ impl IndexCodec {
             id: id_of_table(table),
             name: table.name.clone(),
             unique: false,
+            nulls_distinct: true,
             constraint: true,
             elements: table.primary_key.clone(),
             include: included().map(|column| column.id).collect(),
@@ -366,7 +370,7 @@ impl IndexCodec {
         value: &mut Vec<u8>,
     ) -> Result<(), ValueError> {
         if self.index.unique {
-            let whole = elements[..self.declared].iter().any(DatumRef::is_null);
+            let whole = self.nullable && elements[..self.declared].iter().any(DatumRef::is_null);
             let (columns, stored) = if whole {
                 (elements.len(), &[][..])
             } else {

@@ -304,7 +304,10 @@ impl IndexMaintainer {
         let values = datums
             .iter()
             .zip(layout.columns())
-            .map(|(d, column)| column.ty.format_text(d));
+            .map(|(datum, column)| match datum {
+                Datum::Null => "null".to_string(),
+                datum => column.ty.format_text(datum),
+            });
         let columns = self
             .codec
             .index

@@ -103,7 +103,7 @@ fn family_id(draft: &mut TableDraft, name: &str) -> FamilyId {
     id
 }
 
-/// Makes a draft of an index.
+/// Makes a draft of an index; `ALIKE` before its key is NULLS NOT DISTINCT.
 pub fn index_draft(
     table: &Table,
     name: &str,
@@ -113,6 +113,10 @@ pub fn index_draft(
     unique: bool,
 ) -> IndexDraft {
     let column = |name: &String| table.column_named(name).unwrap().id;
+    let (key, nulls_distinct) = match key.strip_prefix("ALIKE ") {
+        Some(key) => (key, false),
+        None => (key, true),
+    };
     let (key, layout) = match key.strip_prefix("COLUMNAR ") {
         Some(key) => (key, IndexLayout::Columnar),
         None => (key, IndexLayout::Rows),
@@ -124,6 +128,7 @@ pub fn index_draft(
     IndexDraft {
         name: name.into(),
         unique,
+        nulls_distinct,
         constraint: true,
         elements: elements(key, &table.columns),
         include: split(include).iter().map(column).collect(),

@@ -63,6 +63,8 @@ pub const INDEXES: &[IndexText] = &[
     ("COLUMNAR k, s", "a, b, c, d, f", None, false),
     ("COLUMNAR a DESC, b", "d, f", None, false),
     ("COLUMNAR c, HASH(b, 8), d DESC", "", None, false),
+    ("ALIKE a, b DESC", "", None, true),
+    ("ALIKE s", "c", Some("a > 0"), true),
 ];
 
 #[derive(Clone, Debug)]
@@ -265,9 +267,10 @@ impl Model {
             .indexes
             .iter()
             .filter(|index| index.unique && has_entry(table, index, row));
-        let values = unique.map(|index| (index.name.clone(), element_datums(table, &index.elements, row)));
+        let values = unique.map(|index| (index, element_datums(table, &index.elements, row)));
         values
-            .filter(|(_, datums)| !datums.iter().any(Datum::is_null))
+            .filter(|(index, datums)| !index.nulls_distinct || !datums.iter().any(Datum::is_null))
+            .map(|(index, datums)| (index.name.clone(), datums))
             .collect()
     }
 

@@ -257,6 +257,7 @@ fn imagined(query: &Query<'_>, knowledge: &Knowledge, elements: &[KeyElement]) -
     let draft = IndexDraft {
         name: "imagined".to_string(),
         unique: false,
+        nulls_distinct: true,
         constraint: false,
         elements: elements.to_vec(),
         include: Vec::new(),

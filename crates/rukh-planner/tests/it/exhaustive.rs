@@ -49,6 +49,7 @@ fn world(ty: DataType, nullable: bool) -> World {
         let draft = IndexDraft {
             name: format!("i{id}"),
             unique: false,
+            nulls_distinct: true,
             constraint: false,
             elements: vec![key(0, order)],
             include: Vec::new(),

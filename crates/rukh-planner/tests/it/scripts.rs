@@ -234,6 +234,7 @@ impl Runner {
         let draft = IndexDraft {
             name: "i".to_string(),
             unique: false,
+            nulls_distinct: true,
             constraint: false,
             elements,
             include,
@@ -401,6 +402,7 @@ impl Runner {
         let draft = IndexDraft {
             name,
             unique,
+            nulls_distinct: true,
             constraint: false,
             elements,
             include,

@@ -139,6 +139,7 @@ impl World {
         let draft = IndexDraft {
             name: format!("i{}", id.0),
             unique: choices.one_in(3) && !columnar,
+            nulls_distinct: !choices.one_in(4),
             constraint: false,
             elements,
             include,

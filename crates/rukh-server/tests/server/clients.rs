@@ -366,6 +366,14 @@ const OF_A_DUMP: &[&str] = &[
     "INSERT INTO shop.contacts (contact_id) VALUES (4) RETURNING mail, born",
     "SELECT * FROM shop.years ORDER BY 1",
     "SELECT typname, typnotnull, obj_description(oid) FROM pg_type WHERE typtype = 'd' AND typnamespace IN ('public'::regnamespace, 'shop'::regnamespace) ORDER BY 1",
+    "SELECT * FROM social.summaries ORDER BY 1",
+    "SELECT * FROM social.domains ORDER BY 1",
+    "SELECT member_id, reason FROM social.suggestions ORDER BY rank DESC, member_id",
+    "DELETE FROM social.posts WHERE id = 1 RETURNING *",
+    "DELETE FROM social.members WHERE id = 1; SELECT id, moved_to_id FROM social.members ORDER BY 1; SELECT * FROM social.follows ORDER BY 1",
+    "SELECT count(*) FROM (SELECT lower(username) FROM social.members WHERE lower(username) = 'user3' AND coalesce(lower(domain), '') = '') t",
+    "INSERT INTO social.follows (member_id, target_id) VALUES (2, NULL) ON CONFLICT (member_id, target_id) DO UPDATE SET uri = 'new' RETURNING *",
+    "INSERT INTO social.members (also_known_as) VALUES (DEFAULT) RETURNING *",
 ];
 
 #[test]
@@ -378,7 +386,8 @@ fn a_dump_of_postgres_loads() {
     let of_postgres = database.arguments().expect("the server runs");
     let server = server();
     let port = server.address().port().to_string();
-    let of_rukh = ["-h", "127.0.0.1", "-p", &port, "-U", "tester", "-d", "rukh"].map(String::from);
+    // The user of PostgreSQL, whose the relations of the dump are.
+    let of_rukh = ["-h", "127.0.0.1", "-p", &port, "-U", "rukh", "-d", "rukh"].map(String::from);
     let psql = |database: &[String], arguments: &[&str]| {
         let mut psql = Command::new(pg_dump.with_file_name("psql"));
         psql.args(["-X", "-q", "-At", "-v", "ON_ERROR_STOP=1"]);
@@ -388,12 +397,7 @@ fn a_dump_of_postgres_loads() {
     let made = paths::tests().join("clients").join("dumped.sql");
     psql(&of_postgres, &["-f", &made.to_string_lossy()]).unwrap_or_else(|error| panic!("{error}"));
     for rows in [&[][..], &["--rows-per-insert=7"]] {
-        let dump = succeed(
-            Command::new(&pg_dump)
-                .arg("--no-owner")
-                .args(rows)
-                .args(&of_postgres),
-        );
+        let dump = succeed(Command::new(&pg_dump).args(rows).args(&of_postgres));
         let dump = dump.unwrap_or_else(|error| panic!("{error}"));
         let directory = tempfile::tempdir().expect("a directory can be made");
         let file = directory.path().join("dump.sql");
@@ -404,7 +408,7 @@ fn a_dump_of_postgres_loads() {
             let shown = psql(&of_rukh, &["-c", &format!("BEGIN; {sql}"), "-c", "ROLLBACK"]);
             assert_eq!(shown, expected, "{sql}");
         }
-        let dropped = "DROP VIEW film_list, shop.years; DROP TABLE shop.contacts, shop.customers, shop.orders, films, rentals, log, sequels; DROP TYPE shop.state; DROP DOMAIN public.year, shop.mail; DROP SEQUENCE tickets; DROP SCHEMA shop";
+        let dropped = "DROP VIEW film_list, shop.years; DROP TABLE shop.contacts, shop.customers, shop.orders, films, rentals, log, sequels; DROP TYPE shop.state; DROP DOMAIN public.year, shop.mail; DROP SEQUENCE tickets; DROP SCHEMA shop; DROP SCHEMA social CASCADE";
         psql(&of_rukh, &["-c", dropped]).unwrap_or_else(|error| panic!("{error}"));
     }
     server.stop();

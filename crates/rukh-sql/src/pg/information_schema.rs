@@ -522,6 +522,8 @@ struct Constraint<'a> {
     kind: &'static str,
     /// The columns of each element.
     elements: Vec<Vec<ColumnId>>,
+    /// Of a UNIQUE constraint, whether NULLs are distinct.
+    nulls_distinct: Option<bool>,
     foreign: Option<&'a ForeignKey>,
 }
 
@@ -535,6 +537,7 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
         name: table.key_name().unwrap_or_default(),
         kind: "PRIMARY KEY",
         elements: columns_of(&table.primary_key),
+        nulls_distinct: None,
         foreign: None,
     };
     let unique = table
@@ -546,6 +549,7 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
             name: index.name.clone(),
             kind: "UNIQUE",
             elements: columns_of(&index.elements),
+            nulls_distinct: Some(index.nulls_distinct),
             foreign: None,
         });
     let keys = table.foreign_keys.iter().map(|key| Constraint {
@@ -553,6 +557,7 @@ fn constraints_of(table: &Table) -> Vec<Constraint<'_>> {
         name: key.name.clone(),
         kind: "FOREIGN KEY",
         elements: key.columns.iter().map(|id| vec![*id]).collect(),
+        nulls_distinct: None,
         foreign: Some(key),
     });
     let primary = table.row_id().is_none().then_some(primary);
@@ -610,10 +615,7 @@ fn table_constraints(catalog: &Catalog) -> Result<RecordBatch, SqlError> {
         ("enforced", same("YES", rows.len())),
         (
             "nulls_distinct",
-            texts(
-                rows.iter()
-                    .map(|row| (row.kind == "UNIQUE").then(|| "YES".to_string())),
-            ),
+            texts(rows.iter().map(|row| row.nulls_distinct.and_then(yes_or_no))),
         ),
     ])
 }

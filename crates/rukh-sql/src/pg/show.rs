@@ -343,8 +343,13 @@ fn constraint_sql(table: &Table, index: &Index) -> Option<String> {
         true => String::new(),
         false => format!(" INCLUDE ({})", column_list(table, &index.include)),
     };
+    let nulls = if index.nulls_distinct {
+        ""
+    } else {
+        "NULLS NOT DISTINCT "
+    };
     Some(format!(
-        "ALTER TABLE {} ADD CONSTRAINT {} UNIQUE ({}){include};",
+        "ALTER TABLE {} ADD CONSTRAINT {} UNIQUE {nulls}({}){include};",
         qualified_name(table),
         quoted(&index.name),
         column_list(table, &columns?)

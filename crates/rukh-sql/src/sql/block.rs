@@ -705,7 +705,7 @@ fn defines(statement: &Statement) -> bool {
         Statement::CreateIndex(index) => !index.concurrently,
         Statement::AlterIndex { action, .. } => matches!(
             action,
-            IndexAction::RenameTo(_) | IndexAction::Rebuild | IndexAction::Enable
+            IndexAction::RenameTo(_) | IndexAction::Rebuild | IndexAction::Enable | IndexAction::Storage(_)
         ),
         Statement::CreateTable(_)
         | Statement::DropTable { .. }

@@ -496,6 +496,12 @@ impl Session {
         self.notices.push(notice);
     }
 
+    /// Adds notices to the running statement's result.
+    pub(crate) fn notices(&mut self, messages: &[String]) {
+        self.notices
+            .extend(messages.iter().map(|message| Notice::new(message.clone())));
+    }
+
     /// Forgets what a statement has said and held that is run again.
     pub(crate) fn forget_messages(&mut self) {
         self.notices.clear();

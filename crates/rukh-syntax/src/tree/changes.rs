@@ -119,6 +119,13 @@ pub enum AlterAction {
     },
     /// ADD CONSTRAINT … UNIQUE.
     AddUnique(UniqueDefinition),
+    /// ADD CONSTRAINT … UNIQUE USING INDEX.
+    UseIndex {
+        /// The name of the constraint, which the index gets; its own if there is none.
+        name: Option<Name>,
+        /// The index.
+        index: Name,
+    },
     /// ADD CONSTRAINT … PRIMARY KEY.
     AddPrimaryKey {
         /// Its name, if the statement says one.
@@ -164,6 +171,15 @@ pub enum AlterAction {
     SetLifetime(LifetimeDefinition),
     /// SET (versions = n), or RESET (versions).
     SetVersions(Option<u32>),
+    /// What is said of PostgreSQL's storage, without effect here.
+    Storage {
+        /// The column that it is said of, if it is not the table.
+        column: Option<Name>,
+        /// The index that it names.
+        index: Option<Name>,
+        /// Notices.
+        notices: Vec<String>,
+    },
 }
 
 /// What a column's values are made by, if not by statements.
@@ -188,4 +204,6 @@ pub enum IndexAction {
     Enable,
     /// REPACK: makes blocks of what a columnar index has beside them.
     Repack,
+    /// What is said of PostgreSQL's storage, without effect here: notices.
+    Storage(Vec<String>),
 }

@@ -228,6 +228,8 @@ pub struct UniqueDefinition {
     pub columns: Vec<Name>,
     /// INCLUDE columns.
     pub include: Vec<Name>,
+    /// NULLS DISTINCT, the default, or NULLS NOT DISTINCT.
+    pub nulls_distinct: bool,
 }
 
 /// A FAMILY clause.
@@ -248,6 +250,8 @@ pub struct FamilyDefinition {
 /// Options of CREATE TABLE.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOptionsDefinition {
+    /// Notices of what is said of PostgreSQL's storage, without effect here.
+    pub notices: Vec<String>,
     /// SALT_BUCKETS.
     pub salt: Option<SaltDefinition>,
     /// IMMUTABLE_ROWS.
@@ -305,4 +309,8 @@ pub struct CreateIndexStatement {
     pub predicate: Option<Expression>,
     /// USING columnar.
     pub columnar: bool,
+    /// Notices of what is said of PostgreSQL's storage, without effect here.
+    pub notices: Vec<String>,
+    /// NULLS DISTINCT, the default, or NULLS NOT DISTINCT.
+    pub nulls_distinct: bool,
 }

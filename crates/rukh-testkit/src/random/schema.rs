@@ -38,6 +38,8 @@ pub struct RandomIndex {
     pub name: String,
     /// Whether it is UNIQUE.
     pub unique: bool,
+    /// NULLS DISTINCT, or NULLS NOT DISTINCT.
+    pub nulls_distinct: bool,
     /// Elements of its key.
     pub elements: Vec<RandomKeyElement>,
     /// Places of the columns included.
@@ -148,6 +150,9 @@ impl RandomTable {
         if !index.include.is_empty() {
             write!(sql, " INCLUDE ({})", self.names(&index.include)).expect("a string takes all");
         }
+        if !index.nulls_distinct {
+            sql += " NULLS NOT DISTINCT";
+        }
         if let Some(predicate) = &index.predicate {
             write!(sql, " WHERE {predicate}").expect("a string takes all");
         }
@@ -168,7 +173,7 @@ impl RandomTable {
                 .predicate
                 .as_ref()
                 .map_or("true".to_owned(), |p| format!("({p})"));
-            for column in &columns {
+            for column in columns.iter().filter(|_| index.nulls_distinct) {
                 write!(holds, " AND {} IS NOT NULL", self.columns[*column].name).expect("a string takes all");
             }
             queries.push(self.duplicate_sql(&columns, &holds));
@@ -366,7 +371,8 @@ fn draw_index(table: &RandomTable, number: usize, random: &mut StdRng) -> Random
     let columnar = random.random_bool(0.3);
     RandomIndex {
         name: format!("i{number}"),
-        unique: random.random_bool(0.15) && !columnar,
+        unique: random.random_bool(0.2) && !columnar,
+        nulls_distinct: random.random_bool(0.7),
         elements,
         include: include.into_iter().filter(|_| random.random_bool(0.4)).collect(),
         predicate: random

@@ -28,6 +28,9 @@ pub(crate) fn index_sql(table: &Table, index: &Index) -> String {
     if !index.include.is_empty() {
         sql += &format!(" INCLUDE ({})", column_list(table, &index.include));
     }
+    if !index.nulls_distinct {
+        sql += " NULLS NOT DISTINCT";
+    }
     if let Some(predicate) = &index.predicate {
         sql += &format!(" WHERE {}", predicate.sql);
     }

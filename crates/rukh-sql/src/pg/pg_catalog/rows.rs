@@ -662,7 +662,7 @@ fn index_row(catalog: &Catalog, relation: &Relation<'_>) -> Option<Vec<Cell>> {
         keys.len(),
         elements.len(),
         index.is_none_or(|index| index.unique),
-        false,
+        index.is_some_and(|index| !index.nulls_distinct),
         index.is_none(),
         false,
         true,

@@ -10,6 +10,7 @@ use rukh_keys::SortOrder;
 
 use crate::bind::spelling::definition_text::{element_list, foreign_key_sql, index_sql};
 use crate::bind::spelling::parsing::parse_expression;
+use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{Expr, Ident, VisitorMut};
 use rukh_syntax::{WalkMut, quoted};
 
@@ -154,7 +155,7 @@ pub(crate) fn domain_check(check: &DomainCheck) -> String {
     match parse_expression(&check.sql) {
         Ok(mut expr) => {
             let ControlFlow::Continue(()) = expr.walk_mut(&mut Upper);
-            expr.to_string()
+            sql_text(&expr)
         }
         Err(_) => check.sql.clone(),
     }
@@ -185,6 +186,11 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
             true => String::new(),
             false => format!(" INCLUDE ({})", include.join(", ")),
         };
+        let nulls = if index.nulls_distinct {
+            ""
+        } else {
+            "NULLS NOT DISTINCT "
+        };
         Constraint {
             oid: oids::constraint(index.id.0),
             name: index.name.clone(),
@@ -192,7 +198,10 @@ pub(crate) fn constraints<'a>(catalog: &'a Catalog, table: &'a Table) -> Vec<Con
             kind: "u",
             index: oids::object(index.id.0),
             columns: places(table, &index.elements),
-            definition: format!("UNIQUE ({}){include}", element_list(table, &index.elements)),
+            definition: format!(
+                "UNIQUE {nulls}({}){include}",
+                element_list(table, &index.elements)
+            ),
             check: None,
             foreign: None,
             valid: true,

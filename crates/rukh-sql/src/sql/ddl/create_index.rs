@@ -46,7 +46,9 @@ pub(super) fn create_index(session: &mut Session, statement: &CreateIndexStateme
     validate_index(draft.clone(), &table, rukh_catalog::IndexId(0)).map_err(|error| placed(error.into()))?;
     let task = session.task(format!("index {}", draft.name), "rows");
     let created = session.engine().create_index(table.id, draft, &task);
-    created.map(|_| ()).map_err(|error| placed(index_error(error)))
+    created.map_err(|error| placed(index_error(error)))?;
+    session.notices(&statement.notices);
+    Ok(())
 }
 
 /// Returns PostgreSQL's error of CREATE UNIQUE INDEX for two rows with one key.
@@ -101,6 +103,7 @@ fn index_draft(
     Ok(IndexDraft {
         name,
         unique: statement.unique,
+        nulls_distinct: statement.nulls_distinct,
         constraint: false,
         elements,
         include,

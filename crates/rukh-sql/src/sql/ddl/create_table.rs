@@ -9,6 +9,7 @@ use rukh_catalog::{
 };
 use rukh_engine::NoProgress;
 use rukh_keys::{DataType, Datum, SortOrder};
+use rukh_syntax::sql_text;
 use rukh_syntax::{
     ColumnDefinition, CreateTableStatement, Expression, ForeignKeyDefinition, IdentityDefinition,
     IdentityKind, KeyElementDefinition, KeyExprDefinition, Name, ObjectName, UniqueDefinition,
@@ -69,7 +70,10 @@ pub(super) fn create_table_to_fill(
             false => Ok(()),
         });
     match &created {
-        Ok(()) => session.note_on_commit(table.id, statement.on_commit),
+        Ok(()) => {
+            session.note_on_commit(table.id, statement.on_commit);
+            session.notices(&statement.options.notices);
+        }
         Err(_) => session.engine().drop_table(table.id)?,
     }
     created
@@ -562,7 +566,7 @@ fn split_key(
         };
         let (ty, name) = element_type(&element.expr, columns);
         check_stored(&constant.expr, "SPLIT ON key").map_err(|error| error.at(constant.position))?;
-        let datum = evaluate_default(&constant.expr.to_string(), &ty, name);
+        let datum = evaluate_default(&sql_text(&constant.expr), &ty, name);
         datums.push(datum.map_err(|error| error.at(constant.position))?);
     }
     Ok(datums)
@@ -636,6 +640,7 @@ pub(super) fn unique_draft(
     Ok(IndexDraft {
         name,
         unique: true,
+        nulls_distinct: unique.nulls_distinct,
         constraint: true,
         elements: ids.into_iter().map(element).collect(),
         include: column_ids(&table.columns, &unique.include)?,

@@ -274,6 +274,7 @@ fn draft_like(catalog: &Catalog, table: &Table, other: &Table, index: &Index) ->
     IndexDraft {
         name: free_name(catalog, table, &element_names(table, &elements), suffix),
         unique: index.unique,
+        nulls_distinct: index.nulls_distinct,
         constraint,
         elements,
         include: index.include.iter().map(same).collect(),

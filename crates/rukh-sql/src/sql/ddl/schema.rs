@@ -24,7 +24,7 @@ pub(super) fn schema(session: &mut Session, statement: &SchemaStatement) -> Resu
             elements,
         } => {
             if let Some(owner) = owner {
-                check_role(&session.engine().catalog(), owner)?;
+                check_role(session, owner)?;
             }
             create(session, name, *if_not_exists, !elements.is_empty())?;
             Ok("CREATE SCHEMA")
@@ -45,9 +45,10 @@ pub(super) fn schema(session: &mut Session, statement: &SchemaStatement) -> Resu
     }
 }
 
-fn check_role(catalog: &Catalog, name: &Name) -> Result<(), SqlError> {
-    match catalog.role_named(&name.text) {
+fn check_role(session: &Session, name: &Name) -> Result<(), SqlError> {
+    match session.engine().catalog().role_named(&name.text) {
         Some(_) => Ok(()),
+        None if session.is_administrator(&name.text) => Ok(()),
         None => {
             let message = format!("role \"{}\" does not exist", name.text);
             Err(SqlError::statement("42704", message).at(name.position))

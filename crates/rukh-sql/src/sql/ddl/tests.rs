@@ -191,7 +191,7 @@ fn what_is_dropped_under_a_statement_is_named() {
     };
     for error in [EngineError::Kv(storage()), EngineError::Catalog(catalog())] {
         let gone = CatalogError::UnknownTable { name: name("logs") };
-        let error = super::alter::table::repack_error(error, gone);
+        let error = super::alter::repack::repack_error(error, gone);
         assert_eq!(error.to_string(), "relation \"logs\" does not exist");
         assert_eq!(error.sqlstate, "42P01");
     }

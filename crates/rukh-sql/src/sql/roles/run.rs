@@ -28,6 +28,7 @@ const OF_SCHEMAS: Rights = Rights::USAGE.with(Rights::CREATE);
 /// Runs a statement about roles; returns its tag.
 pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'static str, SqlError> {
     let user = session.user();
+    let own = session.client.user().to_string();
     let engine = session.engine().clone();
     let mut notices = Vec::new();
     // What takes long is done before others have to wait.
@@ -41,6 +42,7 @@ pub(crate) fn run(session: &mut Session, statement: &RoleStatement) -> Result<&'
         let run = Run {
             catalog,
             user: user.as_deref(),
+            own: &own,
         };
         match statement {
             RoleStatement::Create { name, options } => run.create(name, options, verifier),
@@ -86,7 +88,8 @@ pub(crate) fn claim(session: &mut Session, statement: &Statement, before: &Catal
     if let Statement::Schema(schema) = statement
         && let SchemaStatement::Create { name, owner, .. } = schema.as_ref()
     {
-        user = owner.as_ref().map(|owner| owner.text.clone()).or(user);
+        let owner = owner.as_ref().map(|owner| owner.text.clone());
+        user = owner.filter(|owner| !session.is_administrator(owner)).or(user);
         let (Some(user), None) = (user, before.schema_named(&name.text)) else {
             return Ok(());
         };
@@ -157,6 +160,7 @@ pub(crate) fn give_function(session: &Session, function: &Function, role: &Name)
         let run = Run {
             catalog,
             user: user.as_deref(),
+            own: session.client.user(),
         };
         run.check_superuser(&format!(
             "must be superuser to change the owner of {}",
@@ -266,6 +270,8 @@ fn verifier_of(options: &RoleOptions, notices: &mut Vec<Notice>) -> Result<Optio
 struct Run<'a> {
     catalog: &'a Catalog,
     user: Option<&'a str>,
+    /// The name that the session's user gave.
+    own: &'a str,
 }
 
 impl Run<'_> {
@@ -672,14 +678,17 @@ impl Run<'_> {
         self.given(&ids, role)
     }
 
-    /// Makes objects a role's own.
+    /// Makes objects a role's own; or nobody's, which are administrators', if the role is an administrator without one.
     fn given(&self, ids: &[u32], role: &Name) -> Result<RoleChanges, SqlError> {
-        let new = self.role(role)?;
+        let new = match self.role(role) {
+            Err(_) if self.user.is_none() && role.text == self.own => None,
+            new => Some(new?.id),
+        };
         let mut put: Vec<Role> = Vec::new();
         for known in self.catalog.roles() {
             let mut changed = known.as_ref().clone();
             changed.owns.retain(|owned| !ids.contains(owned));
-            if changed.id == new.id {
+            if Some(changed.id) == new {
                 changed.owns.extend(ids.iter().copied());
             }
             if changed.owns != known.owns {

@@ -28,6 +28,14 @@ impl Session {
         }
     }
 
+    /// Whether a name is that of the session's user, an administrator without a role of its own. What no role owns belongs to
+    /// administrators.
+    pub(crate) fn is_administrator(&self, name: &str) -> bool {
+        self.user().is_none()
+            && name == self.client.user()
+            && self.engine().catalog().role_named(name).is_none()
+    }
+
     /// Fails if the session may not count as a role: 22023 if there is none of the name, 42501 if another than a superuser has begun the
     /// session, and as another role.
     pub(crate) fn check_authorization(&self, name: &str) -> Result<(), SqlError> {

@@ -11,7 +11,7 @@
 //! RENAME [COLUMN] a TO b
 //! RENAME CONSTRAINT a TO b
 //! ADD [COLUMN] [IF NOT EXISTS] column
-//! ADD [CONSTRAINT name] CHECK (condition) | UNIQUE (column, …)
+//! ADD [CONSTRAINT name] CHECK (condition) | UNIQUE {(column, …) | USING INDEX i}
 //! DROP [COLUMN] [IF EXISTS] a [CASCADE | RESTRICT]
 //! DROP CONSTRAINT [IF EXISTS] name
 //! SET (TTL = …) | SET TTL = … | RESET (TTL)
@@ -20,6 +20,7 @@
 //! ALTER FAMILY f {SET (TTL = …, VERSIONS = n) | RESET (TTL, VERSIONS)}
 //! ALTER [COLUMN] a ADD GENERATED … AS IDENTITY | DROP {IDENTITY | EXPRESSION}
 //! ALTER [COLUMN] a {SET GENERATED … | RESTART [[WITH] n] | SET {option of a sequence}} …
+//! CLUSTER ON index | SET WITHOUT CLUSTER | REPLICA IDENTITY … | SET {LOGGED | UNLOGGED} | SET (fillfactor = …)   (`storage`)
 //! ALTER [COLUMN] a SET DEFAULT expression | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | [SET DATA] TYPE type
 //! ```
 
@@ -32,6 +33,7 @@ use crate::read::definitions::data_type::{accept_collation, type_name};
 use crate::read::definitions::foreign::{foreign_key, timing};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence;
+use crate::read::definitions::storage;
 use crate::read::reader::Reader;
 use crate::tree::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, Computed, CreateTableStatement, Expression,
@@ -158,6 +160,19 @@ fn index_action(reader: &mut Reader<'_>) -> Result<IndexAction, StatementError> 
         () if reader.accept(&["disable"]) => Ok(IndexAction::Disable),
         () if reader.accept(&["enable"]) => Ok(IndexAction::Enable),
         () if reader.accept(&["repack"]) => Ok(IndexAction::Repack),
+        () if reader.peeks(&["set", "tablespace"]) => {
+            reader.expect(&["set"])?;
+            storage::tablespace(reader)?;
+            Ok(IndexAction::Storage(Vec::new()))
+        }
+        () if *reader.peek_at(1) == Token::LParen
+            && (reader.accept(&["set"]) || reader.accept(&["reset"])) =>
+        {
+            let notices = storage::parameters(reader)?;
+            notices
+                .map(IndexAction::Storage)
+                .ok_or_else(|| reader.unsupported("this form of ALTER INDEX is not supported"))
+        }
         () => match reader.peek_at(0) {
             Token::Word(_) => Err(reader.unsupported("this form of ALTER INDEX is not supported")),
             _ => Err(reader.unexpected()),
@@ -177,6 +192,9 @@ fn action(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     }
     if reader.accept(&["drop"]) {
         return drop(reader);
+    }
+    if let Some(action) = storage::table_action(reader)? {
+        return Ok(action);
     }
     let of_family = ["set", "reset"].iter().any(|word| reader.peeks_at(3, word));
     if reader.peeks(&["alter", "family"]) && of_family {
@@ -220,6 +238,13 @@ fn one_option(
     if *reader.peek_at(0) != Token::LParen {
         return Err(reader.unsupported("this form of ALTER TABLE is not supported"));
     }
+    if let Some(notices) = storage::parameters(reader)? {
+        return Ok(AlterAction::Storage {
+            column: None,
+            index: None,
+            notices,
+        });
+    }
     let mut actions = reader.parenthesised(option)?;
     match (actions.pop(), actions.is_empty()) {
         (Some(action), true) => Ok(action),
@@ -238,7 +263,7 @@ fn set_option(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
             reader.accept_token(&Token::Eq);
             create_table::versions(reader).map(AlterAction::SetVersions)
         }
-        _ => Err(create_table::unknown_option(&name)),
+        _ => Err(storage::unknown_option(&name)),
     }
 }
 
@@ -268,7 +293,7 @@ fn alter_family(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> 
                 let message = "the compression of a family is chosen when it is made";
                 return Err(StatementError::unsupported(message).at(name.position));
             }
-            _ => return Err(create_table::unknown_option(&name)),
+            _ => return Err(storage::unknown_option(&name)),
         }
         Ok(())
     };
@@ -292,7 +317,7 @@ fn reset_option(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> 
             position: name.position,
         })),
         "versions" => Ok(AlterAction::SetVersions(None)),
-        _ => Err(create_table::unknown_option(&name)),
+        _ => Err(storage::unknown_option(&name)),
     }
 }
 
@@ -321,8 +346,17 @@ fn add(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> {
     if reader.peeks(&["check"]) {
         return create_table::check(reader, name).map(AlterAction::AddCheck);
     }
+    if reader.accept(&["unique", "using", "index"]) {
+        let index = reader.name()?;
+        return Ok(AlterAction::UseIndex { name, index });
+    }
     if reader.accept(&["unique"]) {
         return create_table::unique(reader, name).map(AlterAction::AddUnique);
+    }
+    if reader.peeks(&["primary", "key", "using", "index"]) {
+        let message =
+            "PRIMARY KEY USING INDEX is not supported: a primary key is the order of the rows, and no index";
+        return Err(reader.unsupported(message));
     }
     let position = reader.position();
     if reader.accept(&["primary", "key"]) {
@@ -483,6 +517,9 @@ fn alter_column(reader: &mut Reader<'_>) -> Result<AlterAction, StatementError> 
             }
         };
         return Ok(AlterAction::SetType { column, ty, using });
+    }
+    if let Some(action) = storage::column_action(reader, &column)? {
+        return Ok(action);
     }
     if let Some(action) = alter_identity(reader, &column)? {
         return Ok(action);

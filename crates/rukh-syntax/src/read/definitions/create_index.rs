@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
 use crate::read::definitions::data_type::accept_collation;
+use crate::read::definitions::storage;
 use crate::read::reader::Reader;
 use crate::tree::{CreateIndexStatement, Expression, KeyElementDefinition, KeyExprDefinition, Statement};
 
@@ -26,18 +27,20 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, Stateme
     reader.expect(&["on"])?;
     reader.accept(&["only"]);
     let table = reader.object_name()?;
-    let columnar = reader.accept(&["using"]) && is_columnar(reader, "btree")?;
+    let mut notices = Vec::new();
+    let columnar = reader.accept(&["using"]) && is_columnar_index(reader, unique, &mut notices)?;
     // The order of a columnar index is that of the primary key by default.
     let elements = match columnar && *reader.peek_at(0) != Token::LParen {
         true => Vec::new(),
-        false => reader.parenthesised(index_element)?,
+        false => reader.parenthesised(|reader| index_element(reader, &mut notices))?,
     };
     let include = if reader.accept(&["include"]) {
         reader.names()?
     } else {
         Vec::new()
     };
-    check_options(reader)?;
+    let nulls_distinct = nulls_distinct(reader);
+    options(reader, &mut notices)?;
     let predicate = predicate(reader)?;
     Ok(Statement::CreateIndex(Box::new(CreateIndexStatement {
         name,
@@ -49,6 +52,8 @@ pub(crate) fn create_index(reader: &mut Reader<'_>) -> Result<Statement, Stateme
         include,
         predicate,
         columnar,
+        notices,
+        nulls_distinct,
     })))
 }
 
@@ -69,7 +74,10 @@ pub(crate) fn primary_key_element(reader: &mut Reader<'_>) -> Result<KeyElementD
     })
 }
 
-fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, StatementError> {
+fn index_element(
+    reader: &mut Reader<'_>,
+    notices: &mut Vec<String>,
+) -> Result<KeyElementDefinition, StatementError> {
     let position = reader.position();
     let expr = if is_hash(reader) {
         hash(reader)?
@@ -88,7 +96,7 @@ fn index_element(reader: &mut Reader<'_>) -> Result<KeyElementDefinition, Statem
     accept_collation(reader)?;
     operator_class(reader)?;
     let order = sort_order(reader);
-    check_nulls(reader, order)?;
+    nulls(reader, order, notices)?;
     Ok(KeyElementDefinition {
         expr,
         order,
@@ -175,19 +183,39 @@ pub(crate) fn sort_order(reader: &mut Reader<'_>) -> SortOrder {
     SortOrder::Asc
 }
 
-/// NULLs have one place in a key: last in ASC, first in DESC.
-fn check_nulls(reader: &mut Reader<'_>, order: SortOrder) -> Result<(), StatementError> {
+/// Reads `[NULLS FIRST | NULLS LAST]`. NULLs have one place in a key: last in ASC, first in DESC.
+fn nulls(reader: &mut Reader<'_>, order: SortOrder, notices: &mut Vec<String>) -> Result<(), StatementError> {
     let (natural, other) = match order {
         SortOrder::Asc => ("last", "first"),
         SortOrder::Desc => ("first", "last"),
     };
-    if reader.peeks(&["nulls", other]) {
-        return Err(reader.unsupported("NULLS FIRST in ASC and NULLS LAST in DESC are not supported"));
-    }
-    if !reader.accept(&["nulls", natural]) && reader.peeks(&["nulls"]) {
+    if reader.accept(&["nulls", other]) {
+        notices.push("NULLs come last in ASC and first in DESC in an index here".to_string());
+    } else if !reader.accept(&["nulls", natural]) && reader.peeks(&["nulls"]) {
         return Err(reader.unexpected());
     }
     Ok(())
+}
+
+/// Reads the access method of an index: whether it is `columnar`. An ordered index does what those of PostgreSQL's methods `hash` and
+/// `brin` do.
+fn is_columnar_index(
+    reader: &mut Reader<'_>,
+    unique: bool,
+    notices: &mut Vec<String>,
+) -> Result<bool, StatementError> {
+    for method in ["hash", "brin"] {
+        let position = reader.position();
+        if reader.accept(&[method]) {
+            if unique {
+                let message = format!("access method \"{method}\" does not support unique indexes");
+                return Err(StatementError::unsupported(message).at(position));
+            }
+            notices.push(format!("access method \"{method}\" makes an ordered index here"));
+            return Ok(false);
+        }
+    }
+    is_columnar(reader, "btree")
 }
 
 /// Reads an access method: whether it is `columnar`, not that of rows.
@@ -203,19 +231,29 @@ pub(crate) fn is_columnar(reader: &mut Reader<'_>, rows: &str) -> Result<bool, S
     Err(StatementError::unsupported(format!("access method \"{method}\" is not supported")).at(error))
 }
 
-/// Takes clauses that change nothing, and refuses those that would.
-fn check_options(reader: &mut Reader<'_>) -> Result<(), StatementError> {
-    reader.accept(&["nulls", "distinct"]);
-    if reader.peeks(&["nulls", "not", "distinct"]) {
-        return Err(reader.unsupported("NULLS NOT DISTINCT is not supported"));
+/// Reads `[NULLS [NOT] DISTINCT]`: whether NULLs are distinct, as they are by default.
+pub(crate) fn nulls_distinct(reader: &mut Reader<'_>) -> bool {
+    !reader.accept(&["nulls", "not", "distinct"]) && {
+        reader.accept(&["nulls", "distinct"]);
+        true
     }
+}
+
+/// Passes over what is said of PostgreSQL's storage, and refuses other options.
+fn options(reader: &mut Reader<'_>, notices: &mut Vec<String>) -> Result<(), StatementError> {
     if reader.accept(&["with"]) {
-        reader.expect_token(&Token::LParen)?;
-        let option = reader.any_word()?;
-        let message = format!("unrecognized parameter \"{}\"", option.text);
-        return Err(StatementError::statement("22023", message).at(option.position));
+        match storage::parameters(reader)? {
+            Some(read) => notices.extend(read),
+            None => {
+                reader.expect_token(&Token::LParen)?;
+                return Err(storage::unknown_option(&reader.any_word()?));
+            }
+        }
     }
-    if reader.peeks_any(&["tablespace", "async", "salt_buckets", "split"]) {
+    if reader.peeks(&["tablespace"]) {
+        storage::tablespace(reader)?;
+    }
+    if reader.peeks_any(&["async", "salt_buckets", "split"]) {
         let word = reader.any_word()?;
         let message = format!("{} of an index is not supported", word.text.to_ascii_uppercase());
         return Err(StatementError::unsupported(message).at(word.position));

@@ -25,11 +25,12 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use crate::StatementError;
-use crate::read::definitions::create_index::{is_columnar, primary_key_element, sort_order};
+use crate::read::definitions::create_index::{is_columnar, nulls_distinct, primary_key_element, sort_order};
 use crate::read::definitions::data_type::{accept_collation, type_name};
 use crate::read::definitions::foreign::{foreign_key, references};
 use crate::read::definitions::lifetime::lifetime;
 use crate::read::definitions::sequence::identity_options;
+use crate::read::definitions::storage;
 use crate::read::query::read_only_query;
 use crate::read::reader::Reader;
 use crate::read::reader::boolean;
@@ -270,7 +271,7 @@ fn family(reader: &mut Reader<'_>) -> Result<FamilyDefinition, StatementError> {
         match option.text.as_str() {
             "compression" => compression = Some(compression_name(reader)?),
             "ttl" => ttl_micros = family_ttl(reader)?,
-            _ => return Err(unknown_option(&option)),
+            _ => return Err(storage::unknown_option(&option)),
         }
     }
     Ok(FamilyDefinition {
@@ -450,10 +451,10 @@ fn column_option(
         };
         set_primary_key(table, constraint, vec![element], position)?;
     } else if reader.accept(&["unique"]) {
-        let columns = vec![column.name.clone()];
         table.uniques.push(UniqueDefinition {
             name: constraint,
-            columns,
+            nulls_distinct: nulls_distinct(reader),
+            columns: vec![column.name.clone()],
             include: Vec::new(),
         });
     } else if reader.peeks(&["check"]) {
@@ -467,6 +468,8 @@ fn column_option(
         column.family = Some(reader.name()?);
     } else if constraint.is_none() && reader.peeks(&["collate"]) {
         accept_collation(reader)?;
+    } else if let (None, Some(notice)) = (&constraint, storage::column_option(reader)?) {
+        table.options.notices.push(notice);
     } else if constraint.is_some() {
         refuse_column_option(reader)?;
         return Err(reader.unexpected());
@@ -514,11 +517,12 @@ fn default(reader: &mut Reader<'_>, column: &mut ColumnDefinition) -> Result<(),
     check_one_source(column, position)
 }
 
-/// Reads what follows UNIQUE of a table: `(column, …) [INCLUDE (column, …)]`.
+/// Reads what follows UNIQUE of a table: `[NULLS [NOT] DISTINCT] (column, …) [INCLUDE (column, …)]`.
 pub(crate) fn unique(
     reader: &mut Reader<'_>,
     name: Option<Name>,
 ) -> Result<UniqueDefinition, StatementError> {
+    let nulls_distinct = nulls_distinct(reader);
     let columns = reader.names()?;
     let include = match reader.accept(&["include"]) {
         true => reader.names()?,
@@ -528,6 +532,7 @@ pub(crate) fn unique(
         name,
         columns,
         include,
+        nulls_distinct,
     })
 }
 
@@ -658,14 +663,24 @@ fn refuse_column_option(reader: &Reader<'_>) -> Result<(), StatementError> {
 fn options(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Result<(), StatementError> {
     loop {
         if reader.accept(&["with"]) {
-            reader.parenthesised(|reader| option(reader, options))?;
+            reader.parenthesised(|reader| match storage::parameter(reader)? {
+                Some(notice) => {
+                    options.notices.push(notice);
+                    Ok(())
+                }
+                None => option(reader, options),
+            })?;
+        } else if reader.accept(&["without", "oids"]) {
+            continue;
+        } else if reader.peeks(&["tablespace"]) {
+            storage::tablespace(reader)?;
         } else if reader.accept(&["split", "on"]) {
             options.split_on = reader.parenthesised(split_key)?;
         } else if reader.accept(&["using"]) {
             options.columnar = Some(is_columnar(reader, "heap")?);
         } else if reader.peeks(&["on", "commit"]) {
             return Ok(());
-        } else if reader.peeks_any(&["partition", "inherits", "tablespace", "on"]) {
+        } else if reader.peeks_any(&["partition", "inherits", "on"]) {
             let word = reader.any_word()?;
             let what = word.text.to_ascii_uppercase();
             return Err(
@@ -699,14 +714,9 @@ fn option(reader: &mut Reader<'_>, options: &mut TableOptionsDefinition) -> Resu
         "compression" if has_value => options.compression = Some(compression_name(reader)?),
         "compression" => return Err(reader.unexpected()),
         "salt_buckets" | "ttl" => return Err(reader.unexpected()),
-        _ => return Err(unknown_option(&name)),
+        _ => return Err(storage::unknown_option(&name)),
     }
     Ok(())
-}
-
-pub(crate) fn unknown_option(name: &Name) -> StatementError {
-    let message = format!("unrecognized parameter \"{}\"", name.text);
-    StatementError::statement("22023", message).at(name.position)
 }
 
 /// Reads how many images of a row are kept: of one, that is the row itself.

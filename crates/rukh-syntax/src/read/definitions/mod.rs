@@ -14,4 +14,5 @@ pub(crate) mod lifetime;
 pub(crate) mod role;
 pub(crate) mod schema;
 pub(crate) mod sequence;
+pub(crate) mod storage;
 pub(crate) mod types;

@@ -264,6 +264,9 @@ pub(crate) fn create_index(index: &CreateIndexStatement) -> String {
     if !index.include.is_empty() {
         out += &format!(" include {}", list(&index.include, text));
     }
+    if !index.nulls_distinct {
+        out += " nulls not distinct";
+    }
     if let Some(predicate) = &index.predicate {
         out += &format!(" where {}", predicate.expr);
     }
@@ -294,6 +297,18 @@ fn action(action: &AlterAction) -> String {
             )
         }
         AlterAction::Repack => "repack".to_string(),
+        AlterAction::Storage {
+            column,
+            index,
+            notices,
+        } => {
+            let of: Vec<&str> = column
+                .iter()
+                .chain(index)
+                .map(|name| name.text.as_str())
+                .collect();
+            format!("storage {} {}", of.join(" "), notices.join(", "))
+        }
         AlterAction::AddPrimaryKey {
             name,
             elements,
@@ -328,7 +343,21 @@ fn action(action: &AlterAction) -> String {
             format!("drop {}{exists}{cascade}", name.text)
         }
         AlterAction::AddCheck(definition) => format!("add{}", constraint(definition)),
-        AlterAction::AddUnique(unique) => format!("add unique {}", list(&unique.columns, text)),
+        AlterAction::AddUnique(unique) => {
+            let nulls = if unique.nulls_distinct {
+                ""
+            } else {
+                "nulls not distinct "
+            };
+            format!("add unique {nulls}{}", list(&unique.columns, text))
+        }
+        AlterAction::UseIndex { name, index } => {
+            format!(
+                "add unique {} {}",
+                name.as_ref().map_or("", |name| &name.text),
+                index.text
+            )
+        }
         AlterAction::AddForeignKey(key) => format!("add{}", foreign_key(key)),
         AlterAction::ValidateConstraint(name) => format!("validate {}", name.text),
         AlterAction::AlterConstraint { name, timing } => format!("{} {timing:?}", name.text),

@@ -3,7 +3,7 @@
 use rukh_catalog::{CatalogError, Index, IndexId, IndexState, PUBLIC, Table, TableId};
 use rukh_syntax::{IndexAction, ObjectName};
 
-use super::table::repack_error;
+use super::repack::repack_error;
 use crate::sql::ddl::create_index::index_error;
 use crate::sql::ddl::names::{check_free, check_new_constraint, skipped};
 use crate::sql::session::Session;
@@ -56,6 +56,10 @@ fn alter_key(
             })?;
             Ok(())
         }
+        IndexAction::Storage(notices) => {
+            session.notices(notices);
+            Ok(())
+        }
         // Rows are stored in its order.
         IndexAction::Rebuild | IndexAction::Enable => Ok(()),
         IndexAction::Disable => {
@@ -88,6 +92,10 @@ fn alter_found(
                 }
                 Ok::<_, SqlError>(next)
             })?;
+            Ok(())
+        }
+        IndexAction::Storage(notices) => {
+            session.notices(notices);
             Ok(())
         }
         IndexAction::Repack if !columnar => {

@@ -8,12 +8,11 @@
 use std::ops::ControlFlow;
 
 use rukh_catalog::{
-    Catalog, CatalogError, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, ForeignKey,
-    Index, IndexDraft, KeyExpr, Sequence, Table,
+    Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, ForeignKey, Index, IndexDraft,
+    KeyExpr, Sequence, Table,
 };
-use rukh_engine::{Alteration, Engine, EngineError, Row, RowFunctions};
+use rukh_engine::{Alteration, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
-use rukh_kv::KvError;
 use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
 use rukh_syntax::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, ColumnDefinition, Computed, Expression,
@@ -24,8 +23,10 @@ use rukh_syntax::{
 use super::column_type::{keeps_values, other_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
+use super::named_indexes::{check_index, use_index};
 use super::nulls::make_place_for_nulls;
 use super::primary_key::{add_primary_key, drop_primary_key};
+use super::repack::repack;
 use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions::{
@@ -246,36 +247,24 @@ pub(in crate::sql::ddl) struct Change<'a> {
     now: i64,
 }
 
-/// Makes blocks of what a columnar table has beside them.
-fn repack(session: &mut Session, table: &Table) -> Result<(), SqlError> {
-    if !table.is_columnar() {
-        let message = format!("table \"{}\" is not columnar", table.name);
-        return Err(SqlError::statement("42809", message));
-    }
-    // What the last statement saw need not stay, and nor need what has died since.
-    session.forget_snapshot();
-    let task = session.task(format!("table {}", table.name), "rows");
-    let repacked = session.engine().repack_index(Engine::layout_id(table), &task);
-    repacked.map(|_| ()).map_err(|error| {
-        let gone = CatalogError::UnknownTable {
-            name: table.name.clone(),
-        };
-        repack_error(error, gone)
-    })
-}
-
-/// Returns the error of a repack, of what was dropped while it ran by its name.
-pub(in crate::sql::ddl) fn repack_error(error: EngineError, gone: CatalogError) -> SqlError {
-    match error {
-        EngineError::Catalog(CatalogError::UnknownIndex { .. } | CatalogError::UnknownTable { .. })
-        | EngineError::Kv(KvError::UnknownTable { .. }) => gone.into(),
-        other => other.into(),
-    }
-}
-
 impl Change<'_> {
     fn act(&mut self, action: &AlterAction) -> Result<(), SqlError> {
         match action {
+            AlterAction::Storage {
+                column,
+                index,
+                notices,
+            } => {
+                if let Some(column) = column {
+                    self.position(column)?;
+                }
+                if let Some(index) = index {
+                    check_index(&self.next, index)?;
+                }
+                self.notices
+                    .extend(notices.iter().map(|text| Notice::new(text.clone())));
+                Ok(())
+            }
             AlterAction::RenameColumn { old, new } => self.rename_column(old, new),
             AlterAction::RenameConstraint { old, new } => {
                 self.rename_constraint(old, new)?;
@@ -336,6 +325,12 @@ impl Change<'_> {
             }
             AlterAction::AddUnique(unique) => {
                 self.uniques.push(unique.clone());
+                Ok(())
+            }
+            AlterAction::UseIndex { name, index } => {
+                let name = name.as_ref().unwrap_or(index);
+                self.notices
+                    .extend(use_index(self.catalog, &mut self.next, name, index)?);
                 Ok(())
             }
             AlterAction::RenameTo(_)
