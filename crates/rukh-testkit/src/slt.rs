@@ -14,6 +14,7 @@
 //! An error is printed as `SQLSTATE: message`; `statement error` takes a regular expression that is
 //! found in it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -104,8 +105,38 @@ pub struct SltViews {
 pub struct ThroughViews {
     /// Their number.
     pub count: usize,
+    /// How often they were run again after a change of their tables, or as a table.
+    pub count_changed: usize,
     /// Those that gave other rows, or an error.
     pub differences: Vec<String>,
+}
+
+impl ThroughViews {
+    /// Notes rows of a view that are not those of its query, in any order.
+    fn compare(
+        &mut self,
+        sql: &str,
+        mut rows: Vec<Vec<String>>,
+        of_view: Result<Vec<Vec<String>>, RukhError>,
+    ) {
+        rows.sort();
+        let of_view = of_view.map(|mut of_view| {
+            of_view.sort();
+            of_view
+        });
+        match of_view {
+            Ok(of_view) if of_view == rows => {}
+            Ok(of_view) => self.differences.push(format!("{sql}\n{rows:?}\n{of_view:?}")),
+            Err(error) => self.differences.push(format!("{sql}\n{error}")),
+        }
+    }
+}
+
+/// Rows of a view.
+struct ViewRows {
+    rows: Vec<Vec<String>>,
+    /// The same after changes of its tables, and of a table of its rows, if these could be.
+    changed: Vec<(&'static str, Result<Vec<Vec<String>>, RukhError>)>,
 }
 
 /// What a query says whose rows are others each time, or which cannot be that of a view.
@@ -124,6 +155,21 @@ const OF_NO_VIEW: [&str; 13] = [
     "for share",
     "system_time",
 ];
+
+/// What a query may say that shows rows of tables as values: they have the columns that their tables have by now, in PostgreSQL, too.
+const OF_ROWS: [&str; 6] = [
+    "json",
+    "::text",
+    "as text",
+    "is null",
+    "is not null",
+    "from airlines",
+];
+
+const SHOW_VIEW: &str = "SELECT * FROM through_view";
+
+/// The variable with which each query runs in all ways.
+const ALL_WAYS: &str = "SLT_ALL_WAYS";
 
 /// SQLSTATEs of CREATE VIEW for what cannot be one: not supported, no right, a session that only reads, parameters, no columns, no schema.
 const REFUSED: [&str; 6] = ["0A000", "42501", "25006", "42P02", "42P16", "3F000"];
@@ -148,22 +194,113 @@ impl SltViews {
             && !OF_NO_VIEW.iter().any(|word| sql.contains(word))
     }
 
-    /// Runs a query through a view; `None` if a view cannot have it.
-    fn through_view(&mut self, sql: &str, columns: usize) -> Result<Option<Vec<Vec<String>>>, RukhError> {
+    /// Runs a query through a view, and again after changes of its tables; `None` if a view cannot have it.
+    fn through_view(&mut self, sql: &str, columns: usize) -> Result<Option<ViewRows>, RukhError> {
         let names: Vec<String> = (0..columns).map(|at| format!("c{at}")).collect();
-        let create = format!("CREATE VIEW through_view ({}) AS {sql}", names.join(", "));
+        let names = names.join(", ");
+        let create = format!("CREATE VIEW through_view ({names}) AS {sql}");
+        let as_table = format!("CREATE TABLE through_table ({names}) AS {sql}");
         match self.rukh.run(&create) {
             Err(error) if REFUSED.contains(&error.0.sqlstate) => return Ok(None),
             created => created?,
         };
-        let rows = self.rukh.run("SELECT * FROM through_view");
+        let rows = self.rukh.run(SHOW_VIEW);
+        let tables = self.columns_of_tables()?;
+        // One of three ways for each query, or all.
+        let is_all = std::env::var_os(ALL_WAYS).is_some();
+        let lower = sql.to_ascii_lowercase();
+        let may_have_rows = OF_ROWS.iter().any(|word| lower.contains(word));
+        let changes = |statements: Vec<String>| match may_have_rows {
+            true => Vec::new(),
+            false => statements,
+        };
+        let ways: [(&str, Vec<String>, &str); 3] = [
+            ("with later columns", changes(later_columns(&tables)), SHOW_VIEW),
+            (
+                "with a column renamed",
+                changes(renamed_column(&tables, sql)),
+                SHOW_VIEW,
+            ),
+            ("kept as a table", vec![as_table], "SELECT * FROM through_table"),
+        ];
+        let mut changed = Vec::new();
+        for (at, (how, statements, query)) in ways.into_iter().enumerate() {
+            if is_all || at == sql.len() % 3 {
+                changed.extend(self.rows_after(&statements, query).map(|rows| (how, rows)));
+            }
+        }
         self.rukh.run("DROP VIEW through_view")?;
         match rows {
-            Ok(DBOutput::Rows { rows, .. }) => Ok(Some(rows)),
+            Ok(DBOutput::Rows { rows, .. }) => Ok(Some(ViewRows { rows, changed })),
             Err(error) if error.0.sqlstate == "0A000" => Ok(None),
             rows => rows.map(|_| None),
         }
     }
+
+    fn columns_of_tables(&mut self) -> Result<Tables, RukhError> {
+        let shown = self.rukh.client.query(
+            "SELECT format('%I.%I', t.table_schema, t.table_name), quote_ident(c.column_name) FROM information_schema.tables t
+             JOIN information_schema.columns c USING (table_schema, table_name)
+             WHERE t.table_type = 'BASE TABLE' AND t.table_schema NOT IN ('pg_catalog', 'information_schema')",
+        );
+        let mut tables = Tables::new();
+        for row in shown.map_err(RukhError)?.rows {
+            if let [Some(table), Some(column)] = row.as_slice() {
+                tables.entry(table.clone()).or_default().insert(column.clone());
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Runs a query after these statements, which are taken back; `None` if there are none, or one of them is not supported.
+    fn rows_after(
+        &mut self,
+        statements: &[String],
+        query: &str,
+    ) -> Option<Result<Vec<Vec<String>>, RukhError>> {
+        if statements.is_empty() {
+            return None;
+        }
+        self.rukh.run("BEGIN").ok()?;
+        let done = statements.iter().try_for_each(|sql| self.rukh.run(sql).map(drop));
+        let rows = match done.and_then(|()| self.rukh.run(query)) {
+            Ok(DBOutput::Rows { rows, .. }) => Some(Ok(rows)),
+            Ok(_) => None,
+            Err(error) if REFUSED.contains(&error.0.sqlstate) => None,
+            Err(error) => Some(Err(error)),
+        };
+        self.rukh.run("ROLLBACK").ok()?;
+        rows
+    }
+}
+
+/// The columns of tables.
+type Tables = BTreeMap<String, BTreeSet<String>>;
+
+/// Returns statements that give each table the columns of all others, and one more.
+fn later_columns(tables: &Tables) -> Vec<String> {
+    let mut all: BTreeSet<&str> = tables.values().flatten().map(String::as_str).collect();
+    all.insert("later_column");
+    let statement = |(table, columns): (&String, &BTreeSet<String>)| {
+        let later = all.iter().filter(|name| !columns.contains(**name));
+        let adds: Vec<String> = later.map(|name| format!("ADD COLUMN {name} text")).collect();
+        (!adds.is_empty()).then(|| format!("ALTER TABLE {table} {}", adds.join(", ")))
+    };
+    tables.iter().filter_map(statement).collect()
+}
+
+/// Returns a statement that renames one of the columns that a query may name.
+fn renamed_column(tables: &Tables, sql: &str) -> Vec<String> {
+    let columns = tables
+        .iter()
+        .flat_map(|(table, columns)| columns.iter().map(move |column| (table, column)));
+    let named: Vec<_> = columns
+        .filter(|(_, column)| sql.contains(column.as_str()))
+        .collect();
+    let chosen = named.get(sql.len() % named.len().max(1));
+    let statement =
+        chosen.map(|(table, column)| format!("ALTER TABLE {table} RENAME COLUMN {column} TO renamed_column"));
+    statement.into_iter().collect()
 }
 
 impl DB for SltViews {
@@ -184,13 +321,12 @@ impl DB for SltViews {
         let mut found = self.found.lock().expect("no test panics with it");
         match again {
             Ok(None) => {}
-            Ok(Some(mut again)) => {
+            Ok(Some(ViewRows { rows: again, changed })) => {
                 found.count += 1;
-                let mut rows = rows.clone();
-                rows.sort();
-                again.sort();
-                if again != rows {
-                    found.differences.push(format!("{sql}\n{rows:?}\n{again:?}"));
+                found.compare(sql, rows.clone(), Ok(again));
+                for (how, again) in changed {
+                    found.count_changed += 1;
+                    found.compare(&format!("{sql}\n({how})"), rows.clone(), again);
                 }
             }
             Err(error) => found.differences.push(format!("{sql}\n{error}")),

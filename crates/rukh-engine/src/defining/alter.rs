@@ -21,7 +21,7 @@ use crate::writing::constraint::validate;
 use crate::{EngineError, NoProgress, Progress};
 use rukh_catalog::{
     Catalog, CatalogError, Column, ColumnId, ForeignKey, Index, IndexDraft, IndexId, IndexState, Sequence,
-    SequenceId, Table, TableId, check_columnar, validate_index,
+    SequenceId, Table, TableId, View, check_columnar, validate_index,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,6 +41,10 @@ pub struct Alteration {
     pub through: Option<Table>,
     /// A column of the table, and the one of `through` whose values it gets: rows and entries are written under new keys.
     pub retyped: Option<(ColumnId, ColumnId)>,
+    /// Views whose queries change with the table.
+    pub views: Vec<View>,
+    /// Tables of materialized views whose queries do; nothing else of them may.
+    pub materialized: Vec<Table>,
 }
 
 impl From<Table> for Alteration {
@@ -51,6 +55,8 @@ impl From<Table> for Alteration {
             sequences: Vec::new(),
             through: None,
             retyped: None,
+            views: Vec::new(),
+            materialized: Vec::new(),
         }
     }
 }
@@ -80,6 +86,8 @@ impl Engine {
             sequences,
             through,
             retyped,
+            views,
+            materialized,
         } = alteration(&definitions.catalog, before)?.into();
         let mut added = Vec::with_capacity(indexes.len());
         for draft in indexes {
@@ -154,6 +162,14 @@ impl Engine {
             }
         }
         changed.put_table(next);
+        for view in views {
+            stored::put_view(&mut changed.batch, &view);
+            changed.catalog = changed.catalog.with_view(view);
+        }
+        for table in materialized {
+            change.lock_table(table.id)?;
+            changed.put_table(table);
+        }
         let finished = change.finish(changed);
         if other_lifetime && finished.is_err() {
             // Storage may forget again what the definition that stays says.

@@ -470,11 +470,8 @@ fn widen(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let table = added(before, "u", true)?;
         let indexes = vec![super::index_draft(&table, "by_u", "u", "", None, true)];
         Ok::<_, EngineError>(Alteration {
-            through: None,
-            retyped: None,
-            table,
             indexes,
-            sequences: Vec::new(),
+            ..Alteration::from(table)
         })
     });
     altered.map(drop)
@@ -488,11 +485,9 @@ fn number(engine: &Engine, table: &str) -> Result<(), EngineError> {
         let numbers = numbers("public", &format!("{}_n", table.name));
         let indexes = vec![super::index_draft(&table, "by_n", "n", "", None, true)];
         Ok::<_, EngineError>(Alteration {
-            through: None,
-            retyped: None,
-            table,
             indexes,
             sequences: vec![(column, numbers)],
+            ..Alteration::from(table)
         })
     });
     altered.map(drop)

@@ -176,7 +176,7 @@ pub(crate) async fn watched_plan(
     let bound = plan.schema().clone();
     let plan = state.optimize(&plan).map_err(|error| of_form(error.into()))?;
     let plan = union_fields::alike(join_again(plan)?)?;
-    let plan = union_fields::rows_as_bound(plan, &bound)?;
+    let plan = union_fields::as_bound(plan, &bound)?;
     watch("optimised", Made::Plan(&plan));
     Ok(plan)
 }

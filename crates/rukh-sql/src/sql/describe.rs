@@ -318,7 +318,8 @@ impl Session {
         Ok(Columns::of(Arc::new(schema)))
     }
 
-    fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
+    /// Plans a query as far as its names and types; parameters stay open.
+    pub(crate) fn unoptimised_plan_of(&mut self, query: &ast::Query) -> Result<LogicalPlan, SqlError> {
         let snapshot = self.snapshot();
         let context = self.context(snapshot, query)?;
         self.set_current(context.clone());

@@ -18,6 +18,7 @@
 //! written, and merged columns that a subquery of the same SELECT names without their table.
 
 mod row_values;
+pub(crate) mod stored_names;
 
 use std::ops::ControlFlow;
 
@@ -258,61 +259,96 @@ struct Column {
 
 /// Asks for the columns of FROM, relation by relation; `None` where they are unknown.
 async fn relations_of(state: &SessionState, found: Found) -> Option<Vec<Relation>> {
-    let Found { mut from, with } = found;
-    let mut unnested = Vec::new();
-    for item in &mut from {
-        without_conditions(item, &mut unnested);
-    }
-    let with = joined_with(&with).map(|with| only_named(with, &from));
-    let with = with.filter(|with| !with.cte_tables.is_empty());
-    let own_names = match without_names_of_tables(&from) {
-        Some(from) => planned(state, from, with.clone()).await,
+    let probe = Probe::new(found);
+    let own_names = match probe.query_of_own_names() {
+        Some(query) => planned(state, query).await,
         None => None,
     };
-    let own_names = own_names.map(|plan| {
-        let fields = plan.schema().fields().iter();
-        fields.map(|field| field.name().clone()).collect::<Vec<_>>()
-    });
-    let plan = planned(state, from, with).await?;
-    let quoted = |text: &str| Ident::with_quote('"', text);
-    let mut relations: Vec<Relation> = Vec::new();
-    for (at, (table, field)) in plan.schema().iter().enumerate() {
-        let mut parts: Vec<Ident> = Vec::new();
-        if let Some(table) = table {
-            parts.extend(table.catalog().map(quoted));
-            parts.extend(table.schema().map(quoted));
-            parts.push(quoted(table.table()));
+    let plan = planned(state, probe.query()).await?;
+    probe.relations(&plan, own_names.as_ref())
+}
+
+/// What is planned for the columns of a FROM.
+struct Probe {
+    from: Vec<TableWithJoins>,
+    with: Option<With>,
+    /// Whether the rows of each relation are elements of an array.
+    unnested: Vec<bool>,
+}
+
+impl Probe {
+    fn new(found: Found) -> Self {
+        let Found { mut from, with } = found;
+        let mut unnested = Vec::new();
+        for item in &mut from {
+            without_conditions(item, &mut unnested);
         }
-        let qualifier = (!parts.is_empty()).then(|| ObjectName::from(parts.clone()).to_string());
-        parts.push(quoted(field.name()));
-        let column = Column {
-            name: field.name().clone(),
-            fields: fields_of(field),
-            own_name: match own_names.as_ref().and_then(|names| names.get(at)) {
-                Some(own) => own.clone(),
-                None => field.name().clone(),
-            },
-            expr: match parts.len() {
-                1 => Expr::Identifier(quoted(field.name())),
-                _ => Expr::CompoundIdentifier(parts),
-            },
-            merged: false,
-            relation: None,
-        };
-        match relations.last_mut() {
-            Some((last, columns)) if *last == qualifier => columns.push(column),
-            _ => relations.push((qualifier, vec![column])),
+        let with = joined_with(&with).map(|with| only_named(with, &from));
+        Probe {
+            with: with.filter(|with| !with.cte_tables.is_empty()),
+            from,
+            unnested,
         }
     }
-    let is_whole = relations.len() == unnested.len();
-    for (relation, is_unnest) in relations.iter_mut().zip(unnested) {
-        if let (true, [column]) = (is_unnest, relation.1.as_slice())
-            && !column.fields.is_empty()
-        {
-            relation.1 = fields_as_columns(column);
-        }
+
+    /// Returns the query of all columns.
+    fn query(&self) -> Query {
+        self.query_from(self.from.clone())
     }
-    is_whole.then_some(relations)
+
+    /// Returns the same query under the names that tables give their columns; `None` if no alias gives others.
+    fn query_of_own_names(&self) -> Option<Query> {
+        without_names_of_tables(&self.from).map(|from| self.query_from(from))
+    }
+
+    fn query_from(&self, from: Vec<TableWithJoins>) -> Query {
+        let mut query = select_from(vec![SelectItem::Wildcard(Default::default())], from, None);
+        query.with = self.with.clone();
+        query
+    }
+
+    /// Divides the columns of the plans of both queries among the relations of FROM.
+    fn relations(&self, plan: &LogicalPlan, own_names: Option<&LogicalPlan>) -> Option<Vec<Relation>> {
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let mut relations: Vec<Relation> = Vec::new();
+        for (at, (table, field)) in plan.schema().iter().enumerate() {
+            let mut parts: Vec<Ident> = Vec::new();
+            if let Some(table) = table {
+                parts.extend(table.catalog().map(quoted));
+                parts.extend(table.schema().map(quoted));
+                parts.push(quoted(table.table()));
+            }
+            let qualifier = (!parts.is_empty()).then(|| ObjectName::from(parts.clone()).to_string());
+            parts.push(quoted(field.name()));
+            let own_name = own_names.and_then(|plan| plan.schema().fields().get(at));
+            let column = Column {
+                name: field.name().clone(),
+                fields: fields_of(field),
+                own_name: own_name.unwrap_or(field).name().clone(),
+                expr: match parts.len() {
+                    1 => Expr::Identifier(quoted(field.name())),
+                    _ => Expr::CompoundIdentifier(parts),
+                },
+                merged: false,
+                relation: None,
+            };
+            match relations.last_mut() {
+                Some((last, columns)) if *last == qualifier => columns.push(column),
+                _ => relations.push((qualifier, vec![column])),
+            }
+        }
+        if relations.len() != self.unnested.len() {
+            return None;
+        }
+        for (relation, is_unnest) in relations.iter_mut().zip(&self.unnested) {
+            if let (true, [column]) = (is_unnest, relation.1.as_slice())
+                && !column.fields.is_empty()
+            {
+                relation.1 = fields_as_columns(column);
+            }
+        }
+        Some(relations)
+    }
 }
 
 /// Returns the fields of rows that are elements of an array, as columns of their relation.
@@ -332,10 +368,7 @@ fn fields_as_columns(rows: &Column) -> Vec<Column> {
     rows.fields.iter().map(column).collect()
 }
 
-/// Plans a query of all columns of a FROM.
-async fn planned(state: &SessionState, from: Vec<TableWithJoins>, with: Option<With>) -> Option<LogicalPlan> {
-    let mut probe = select_from(vec![SelectItem::Wildcard(Default::default())], from, None);
-    probe.with = with;
+async fn planned(state: &SessionState, mut probe: Query) -> Option<LogicalPlan> {
     rewrite(&mut probe).ok()?;
     let statement = ast::Statement::Query(Box::new(probe));
     let statement = PlannedStatement::Statement(Box::new(statement));
@@ -376,8 +409,9 @@ fn without_conditions(item: &mut TableWithJoins, unnested: &mut Vec<bool>) {
     without_conditions_within(relation, unnested);
     for join in joins {
         without_conditions_within(&mut join.relation, unnested);
+        // They may read the query around, or columns that are merged.
         if let Some((on, _)) = constraint_mut(join)
-            && merges(on)
+            && !matches!(on, JoinConstraint::None)
         {
             *on = JoinConstraint::On(truth());
         }
@@ -503,7 +537,7 @@ fn spell_out(select: &mut Select, relations: Vec<Relation>) -> Result<Spelled, S
     let mut relations_left = relations.iter();
     let mut columns = Vec::new();
     for item in &mut select.from {
-        columns.extend(merge(item, &mut relations_left)?);
+        columns.extend(merge(item, &mut relations_left, Merged::AsConditions)?);
     }
     let merged: Vec<Column> = columns.iter().filter(|column| column.merged).cloned().collect();
     let spelled = Spelled {
@@ -645,19 +679,29 @@ fn shown(column: &Column) -> SelectItem {
     }
 }
 
-/// Merges the columns of joins, and writes their conditions out.
+/// How joins by columns of one name are written once these are known.
+#[derive(Clone, Copy)]
+enum Merged {
+    /// As `ON a.k = b.k`.
+    AsConditions,
+    /// As `USING (k)`.
+    AsNames,
+}
+
+/// Merges the columns of joins, and writes out by what they join.
 fn merge<'r>(
     item: &mut TableWithJoins,
     relations: &mut impl Iterator<Item = &'r Relation>,
+    written: Merged,
 ) -> Result<Vec<Column>, SqlError> {
-    let mut columns = columns_of(&mut item.relation, relations)?;
+    let mut columns = columns_of(&mut item.relation, relations, written)?;
     for join in &mut item.joins {
-        let right = columns_of(&mut join.relation, relations)?;
+        let right = columns_of(&mut join.relation, relations, written)?;
         let Some((on, side)) = constraint_mut(join) else {
             columns.extend(right);
             continue;
         };
-        let names = match on {
+        let names: Vec<String> = match on {
             JoinConstraint::Using(names) => {
                 let name = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(folded);
                 names.iter().filter_map(name).collect()
@@ -674,7 +718,11 @@ fn merge<'r>(
             }
         };
         let (merged, condition) = merge_by(&names, &mut columns, right, side)?;
-        *on = JoinConstraint::On(condition);
+        let name = |name: &String| ObjectName::from(vec![stored_names::ident(name)]);
+        *on = match written {
+            Merged::AsNames if !names.is_empty() => JoinConstraint::Using(names.iter().map(name).collect()),
+            _ => JoinConstraint::On(condition),
+        };
         columns = merged;
     }
     Ok(columns)
@@ -683,12 +731,13 @@ fn merge<'r>(
 fn columns_of<'r>(
     factor: &mut TableFactor,
     relations: &mut impl Iterator<Item = &'r Relation>,
+    written: Merged,
 ) -> Result<Vec<Column>, SqlError> {
     match factor {
         TableFactor::NestedJoin {
             table_with_joins: inner,
             alias: None,
-        } => merge(inner, relations),
+        } => merge(inner, relations, written),
         _ => Ok(relations
             .next()
             .map(|(_, columns)| columns.clone())

@@ -6,6 +6,8 @@
 //! (`types/union_types`), but the optimizer makes columns of expressions later: `coalesce(a, b)` is `a` where `a` is
 //! NOT NULL.
 //!
+//! `coalesce(a, b)` of two lengths has none, and `a` beside a UNION's text would have its own.
+//!
 //! Where a relation turns out to have no rows, the optimizer makes NULLs of the Arrow types of its columns. Of rows as values that type
 //! says less than that of the column, which it gets back here.
 
@@ -18,6 +20,8 @@ use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Union};
+use rukh_functions::types::data_type_of;
+use rukh_keys::DataType;
 
 type Metadata = HashMap<String, String>;
 
@@ -44,13 +48,17 @@ pub(crate) fn alike(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     Ok(alike.data)
 }
 
-/// Gives columns of rows the composite types that they have in the schema of the plan as it was bound.
+/// Gives columns of rows the composite types that they have in the schema of the plan as it was bound, and takes lengths from texts that
+/// had none there.
 ///
 /// The plan is an optimised one.
-pub(crate) fn rows_as_bound(plan: LogicalPlan, bound: &DFSchema) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn as_bound(plan: LogicalPlan, bound: &DFSchema) -> DataFusionResult<LogicalPlan> {
     let is_lost = |field: &FieldRef, bound: &FieldRef| {
         let is_row = matches!(bound.data_type(), ArrowType::Struct(_));
-        is_row && field.metadata().is_empty() && !bound.metadata().is_empty()
+        match bound.metadata().is_empty() {
+            true => matches!(data_type_of(field), DataType::Varchar(Some(_))),
+            false => is_row && field.metadata().is_empty(),
+        }
     };
     let schema = plan.schema().clone();
     let mut pairs = schema.fields().iter().zip(bound.fields());

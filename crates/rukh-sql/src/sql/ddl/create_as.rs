@@ -15,6 +15,7 @@ use rukh_syntax::{
 use super::create_table::create_table_to_fill;
 use super::names::{is_taken, schema_of};
 use super::view::{check_no_parameters, view};
+use crate::bind::names::type_names;
 use crate::bind::names::views::{resolve_stored, stored_query};
 use crate::bind::spelling::parsing::parse;
 use crate::sql::dml;
@@ -58,9 +59,14 @@ pub(super) fn create_table_as(
     let table = session.table(&statement.name)?.id;
     let count = match source.with_data {
         true => {
-            let sql = query
-                .as_ref()
-                .map_or_else(|| sql_text(&source.query), |view| view.sql.clone());
+            let sql = match &query {
+                Some(view) => view.sql.clone(),
+                None => {
+                    let mut query = source.query.clone();
+                    type_names::spell_out(&mut query);
+                    sql_text(&query)
+                }
+            };
             fill(session, &statement.name, &sql).map(Some)
         }
         false => Ok(None),

@@ -12,9 +12,10 @@ use rukh_syntax::{CreateViewStatement, HIDDEN, Walk, make, sql_text};
 
 use super::create_as::check_no_row;
 use super::names::{is_taken, schema_of};
+use crate::bind::names::joined::stored_names::{self, Reads};
 use crate::bind::names::type_names;
 use crate::bind::names::view_target::is_updatable;
-use crate::bind::names::views::{expand, qualify, stored_query};
+use crate::bind::names::views::{expand, qualify, resolve_stored, stored_query};
 use crate::exec::provider::RukhTable;
 use crate::sql::session::Session;
 use rukh_error::SqlError;
@@ -60,6 +61,11 @@ pub(super) fn view(
     let mut query = statement.query.as_ref().clone();
     qualify(&mut query, catalog);
     type_names::spell_out(&mut query);
+    let named = stored_names::spell_out(&mut query, catalog, &mut |probe| {
+        let mut probe = probe.clone();
+        resolve_stored(&mut probe, catalog).ok()?;
+        session.unoptimised_plan_of(&probe).ok()
+    });
     let sql = sql_text(&query);
     // What is stored is what is planned, now and whenever the view is used.
     let mut stored = stored_query(&sql, catalog)?;
@@ -68,35 +74,36 @@ pub(super) fn view(
         let fields = plan.schema().fields().iter();
         fields.map(|field| field.name().clone()).collect()
     };
-    // Where the view is used its query is one of FROM, whose columns may have other names beside a star or a twin.
     let mut sources = names(&plan);
-    if sources.iter().any(|name| name.contains(HIDDEN)) || !all_differ(&sources) {
+    let given = statement.columns.len();
+    if given > sources.len() {
+        let message = "CREATE VIEW specifies more column names than columns";
+        return Err(SqlError::syntax(message).at(statement.columns[sources.len()].position));
+    }
+    let shown = sources
+        .iter()
+        .skip(given)
+        .map(|source| shown_name(source).to_string());
+    let given = statement.columns.iter().map(|name| name.text.clone());
+    let shown: Vec<String> = given.chain(shown).collect();
+    if let Some(name) = twin(&shown) {
+        let message = format!("column \"{name}\" specified more than once");
+        return Err(SqlError::statement("42701", message).at(statement.name.position));
+    }
+    // Where the view is used its query is one of FROM, whose columns may have other names beside a twin.
+    if sources.iter().any(|name| name.contains(HIDDEN)) || twin(&sources).is_some() {
         let all = vec![SelectItem::Wildcard(Default::default())];
         let from = make::derived(stored.as_ref().clone(), &statement.name.name, Vec::new());
-        let of_from = session.plan_of(&make::select(all, from, None));
-        sources = of_from.map(|plan| names(&plan)).unwrap_or_default();
-        if sources.is_empty() || !all_differ(&sources) {
+        sources = names(&session.plan_of(&make::select(all, from, None))?);
+        if twin(&sources).is_some() {
             let message = "a view of two columns of one name that a star gives is not supported";
             return Err(SqlError::unsupported(message)
                 .with_hint("Name the columns in the select list, as in SELECT a.x, b.x.")
                 .at(statement.name.position));
         }
     }
-    let given = statement.columns.len();
-    if given > sources.len() {
-        let message = "CREATE VIEW specifies more column names than columns";
-        return Err(SqlError::syntax(message).at(statement.columns[sources.len()].position));
-    }
     let mut columns: Vec<ViewColumn> = Vec::with_capacity(sources.len());
-    for (at, (source, field)) in sources.into_iter().zip(plan.schema().fields()).enumerate() {
-        let name = match statement.columns.get(at) {
-            Some(name) => name.text.clone(),
-            None => shown_name(&source).to_string(),
-        };
-        if columns.iter().any(|column| column.name == name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(SqlError::statement("42701", message).at(statement.name.position));
-        }
+    for ((name, source), field) in shown.into_iter().zip(sources).zip(plan.schema().fields()) {
         check_no_row(&field.as_ref().clone().with_name(&name))?;
         columns.push(ViewColumn {
             name,
@@ -109,7 +116,7 @@ pub(super) fn view(
         schema: schema.to_string(),
         name: statement.name.name.clone(),
         columns,
-        reads: tables_read(&plan)?,
+        reads: tables_read(&plan, named)?,
         views: expand(&mut stored, catalog)?,
         sql,
         check: statement.check,
@@ -122,8 +129,10 @@ pub(super) fn view(
     Ok(view)
 }
 
-fn all_differ(names: &[String]) -> bool {
-    names.iter().collect::<HashSet<_>>().len() == names.len()
+/// Returns a name that stands twice.
+fn twin(names: &[String]) -> Option<&String> {
+    let mut seen = HashSet::new();
+    names.iter().find(|name| !seen.insert(*name))
 }
 
 pub(super) fn check_no_parameters(query: &ast::Query) -> Result<(), SqlError> {
@@ -193,8 +202,8 @@ fn reads_view(catalog: &Catalog, views: &[ViewId], id: ViewId) -> bool {
     false
 }
 
-/// Returns the tables that a plan reads, with the columns.
-fn tables_read(plan: &LogicalPlan) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlError> {
+/// Returns the tables that a plan reads, with the columns, and those that its query names.
+fn tables_read(plan: &LogicalPlan, named: Reads) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlError> {
     let mut read: Vec<(TableId, Vec<ColumnId>)> = Vec::new();
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node
@@ -220,6 +229,12 @@ fn tables_read(plan: &LogicalPlan) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlE
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
+    for (table, column) in named {
+        match read.iter_mut().find(|(id, _)| *id == table) {
+            Some((_, known)) => known.push(column),
+            None => read.push((table, vec![column])),
+        }
+    }
     for (_, columns) in &mut read {
         columns.sort();
         columns.dedup();

@@ -24,11 +24,14 @@ pub(super) fn is_record_star(item: &SelectItem) -> bool {
     record_of_star(item).is_some()
 }
 
-/// Returns the row of `(row).*`, which the parser reads as a field of a name of its own.
-fn record_of_star(item: &SelectItem) -> Option<&Expr> {
+/// Returns the row of `(row).*` without its parentheses; the parser reads the star as a field of a name of its own.
+pub(super) fn record_of_star(item: &SelectItem) -> Option<&Expr> {
     match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-            let (record, name) = rows::field(expr)?;
+            let (mut record, name) = rows::field(expr)?;
+            while let Expr::Nested(within) = record {
+                record = within;
+            }
             (name == record_star()).then_some(record)
         }
         _ => None,
@@ -109,11 +112,7 @@ pub(super) fn spell_out_record_stars(items: &mut Vec<SelectItem>, spelled: &Spel
             items.push(item);
             continue;
         };
-        let mut inner = record;
-        while let Expr::Nested(within) = inner {
-            inner = within;
-        }
-        let names = match inner {
+        let names = match record {
             Expr::Identifier(name) => Some((None, folded(name))),
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
                 [.., table, name] => Some((Some(folded(table)), folded(name))),
@@ -134,7 +133,7 @@ pub(super) fn spell_out_record_stars(items: &mut Vec<SelectItem>, spelled: &Spel
             let mut relations = spelled.relations.iter();
             relations.find(|relation| table_of(relation).as_ref() == Some(&name))
         });
-        if let Some(values) = rows::values(inner) {
+        if let Some(values) = rows::values(record) {
             let fields = values
                 .into_iter()
                 .enumerate()

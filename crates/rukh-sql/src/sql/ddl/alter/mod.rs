@@ -2,6 +2,7 @@
 //!
 //! Deliberately not here: what CREATE and ALTER share (`columns`, `stored`, `lifetime`, `versions`).
 
+mod column_name;
 pub(super) mod column_type;
 pub(super) mod identity;
 pub(super) mod index;

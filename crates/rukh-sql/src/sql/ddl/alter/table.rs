@@ -5,21 +5,20 @@
 //! Columns that are added with a value for each row, generated or the next number, have the engine rewrite all rows
 //! together with the definition, which checks them, too.
 
-use std::ops::ControlFlow;
-
 use rukh_catalog::{
     Catalog, Column, ColumnId, ColumnValues, Family, FamilyId, FamilyOptions, ForeignKey, Index, IndexDraft,
-    KeyExpr, Sequence, Table,
+    Sequence, Table,
 };
 use rukh_engine::{Alteration, EngineError, Row, RowFunctions};
 use rukh_keys::{DataType, Datum};
-use rukh_syntax::sqlparser::ast::{self, Ident, VisitorMut};
+use rukh_syntax::sqlparser::ast::{self, Ident};
 use rukh_syntax::{
     AlterAction, AlterSequenceStatement, AlterTableStatement, ColumnDefinition, Computed, Expression,
     ForeignKeyDefinition, IdentityDefinition, IdentityKind, Name, ObjectName, Ownable, SequenceOptions,
-    TypeName, UniqueDefinition, WalkMut, folded,
+    TypeName, UniqueDefinition,
 };
 
+use super::column_name::{in_expressions, in_views};
 use super::column_type::{keeps_values, other_values, retyped};
 use super::identity::{add_identity, alter_numbers, drop_identity, identity_of, not_so};
 use super::moves::rename;
@@ -27,11 +26,8 @@ use super::named_indexes::{check_index, use_index};
 use super::nulls::make_place_for_nulls;
 use super::primary_key::{add_primary_key, drop_primary_key};
 use super::repack::repack;
-use crate::bind::names::views::views_on;
 use crate::bind::spelling::sequence_calls::calls_sequence;
-use crate::bind::types::expressions::{
-    Functions, domain_rules, evaluate_default, is_volatile, stored_expression, stored_sql,
-};
+use crate::bind::types::expressions::{Functions, domain_rules, evaluate_default, is_volatile};
 use crate::exec::rows::rows_of_batch;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::default_of;
@@ -130,6 +126,7 @@ pub(in crate::sql::ddl) fn alter_table(
             sequences: Vec::new(),
             through: None,
             retyped: None,
+            renamed: None,
             now,
         };
         for action in &statement.actions {
@@ -146,7 +143,15 @@ pub(in crate::sql::ddl) fn alter_table(
         check_no_ttl(catalog, &change.next)?;
         change.notices.drain(..).for_each(|notice| session.notice(notice));
         change.verify(session, before)?;
-        Ok::<_, Failed>(change.alteration()?)
+        let (views, materialized) = match &change.renamed {
+            Some((column, name)) => in_views(session, catalog, before, *column, name)?,
+            None => Default::default(),
+        };
+        Ok::<_, Failed>(Alteration {
+            views,
+            materialized,
+            ..change.alteration()?
+        })
     });
     match altered {
         Ok(_) => widen_numbers(session, &table, &statement.actions),
@@ -243,6 +248,8 @@ pub(in crate::sql::ddl) struct Change<'a> {
     /// The table with columns that get another type, before and after.
     through: Option<Table>,
     retyped: Option<(ColumnId, ColumnId)>,
+    /// A column that gets another name.
+    renamed: Option<(ColumnId, String)>,
     /// When the statement began.
     now: i64,
 }
@@ -485,45 +492,12 @@ impl Change<'_> {
         if self.next.column_named(&new.text).is_some() {
             return Err(self.taken(new));
         }
-        self.check_not_viewed(id)?;
         for column in self.next.columns.iter_mut().filter(|column| column.id == id) {
             column.name = new.text.clone();
         }
-        let table = self.next.clone();
-        let renamed = |sql: &str, what: &str| renamed_expression(&table, sql, (&old.text, &new.text), what);
-        for index in &mut self.next.indexes {
-            for element in &mut index.elements {
-                if let KeyExpr::Expression { sql, .. } = &mut element.expr {
-                    *sql = renamed(sql, "index expression")?;
-                }
-            }
-            if let Some(predicate) = &mut index.predicate {
-                predicate.sql = renamed(&predicate.sql, "index predicate")?;
-            }
-        }
-        for check in &mut self.next.checks {
-            check.sql = renamed(&check.sql, "check constraint")?;
-        }
-        for column in &mut self.next.columns {
-            if let Some(generated) = &mut column.values.generated {
-                generated.sql = renamed(&generated.sql, "generation expression")?;
-            }
-        }
+        self.next = in_expressions(self.next.clone(), &old.text, &new.text)?;
+        self.renamed = Some((id, new.text.clone()));
         Ok(())
-    }
-
-    /// Views hold the names of what they read, so these cannot change.
-    fn check_not_viewed(&self, column: ColumnId) -> Result<(), SqlError> {
-        let views = views_on(self.catalog, self.next.id, Some(column));
-        let Some(view) = views.first() else {
-            return Ok(());
-        };
-        let column = self.next.column_name(column);
-        let message = format!(
-            "cannot rename column \"{column}\" because view \"{}\" reads it",
-            view.name
-        );
-        Err(SqlError::unsupported(message).with_hint("Drop the view, and create it again afterwards."))
     }
 
     fn taken(&self, name: &Name) -> SqlError {
@@ -668,10 +642,10 @@ impl Change<'_> {
         let is_there = |(column, _): &(ColumnId, Sequence)| self.next.column(*column).is_some();
         Ok(Alteration {
             sequences: self.sequences.into_iter().filter(is_there).collect(),
-            table: self.next,
             through: self.through,
             retyped: self.retyped,
             indexes,
+            ..Alteration::from(self.next)
         })
     }
 
@@ -946,29 +920,4 @@ pub(in crate::sql::ddl) fn scan_rows(
         visit(&rows.into_iter().map(whole).collect::<Vec<Row>>())?;
     }
     Ok(())
-}
-
-/// Returns the text of a stored expression in which a column has another name.
-fn renamed_expression(
-    table: &Table,
-    sql: &str,
-    (old, new): (&str, &str),
-    what: &str,
-) -> Result<String, SqlError> {
-    struct Renamer<'a>(&'a str, &'a str);
-    impl VisitorMut for Renamer<'_> {
-        type Break = ();
-
-        fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-            if let ast::Expr::Identifier(name) = expr
-                && folded(name) == self.0
-            {
-                *name = Ident::with_quote('"', self.1);
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut expr = stored_sql(sql)?;
-    let _ = expr.walk_mut(&mut Renamer(old, new));
-    stored_expression(table, &expr, what).map(|(_, sql)| sql)
 }
