@@ -25,7 +25,7 @@ RUKH  := cargo run $(QUIET) $(RELEASE) --bin rukh --
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test fast check update dump scrub data bench bench-writes bench-wire bench-hbase bench-smoke soak regress crash hbase hbase-stop deps
+.PHONY: help run test install deb release fast check update dump scrub data bench bench-writes bench-wire bench-hbase bench-smoke soak regress crash hbase hbase-stop deps
 
 help:          ## print this list
 	@sed -n 's/^\([a-z-]*\): *## \(.*\)/  make \1	\2/p' Makefile | expand -t 22
@@ -35,6 +35,17 @@ run:           ## open the REPL on DIR; SQL on stdin is run as a script
 
 test:          ## run every test of the workspace
 	@$(DEPS) test && exec cargo test $(RELEASE) --workspace $(ARGS)
+
+PREFIX ?= /usr/local
+install:       ## build, and install program, manual pages and completions below PREFIX (/usr/local)
+	@$(DEPS) build && $(FIRST) cargo build $(QUIET) $(RELEASE) --bin rukh && exec sh xtask/package.sh install '$(TARGET)/release/rukh' '$(PREFIX)'
+
+deb:           ## build, and make a Debian package with a service of systemd; prints its path
+	@$(DEPS) build && $(FIRST) cargo build $(QUIET) $(RELEASE) --bin rukh && exec sh xtask/package.sh deb '$(TARGET)/release/rukh' '$(TARGET)/packages'
+
+release:       ## make what is given away: archive, Debian package, bill of materials, checksums
+	@$(DEPS) build && $(FIRST) cargo build $(QUIET) $(RELEASE) --bin rukh && mkdir -p '$(TARGET)/packages' && $(XTASK) sbom > '$(TARGET)/packages/bill' && \
+		exec sh xtask/package.sh release '$(TARGET)/release/rukh' '$(TARGET)/packages/release' '$(TARGET)/packages/bill'
 
 fast:          ## test the pure crates only: seconds, builds neither RocksDB nor DataFusion
 	@exec cargo test --package rukh-keys --package rukh-catalog --package rukh-syntax --package rukh-planner --package rukh-commit --package xtask $(ARGS)

@@ -6,6 +6,7 @@
 //! | `xtask features` | checks that every choice of packages builds the same heavy dependencies |
 //! | `xtask data`     | fetches the public flight data sets into a directory                    |
 //! | `xtask sources`  | fetches the test suites that `make regress` plays                       |
+//! | `xtask sbom`     | prints what the program is made of, as CycloneDX                        |
 //! | `xtask smoke`    | runs benches and examples, built into a directory, at a size of seconds |
 //!
 //! Plain std, so that it builds in a second beside crates that take half an hour. Building, testing
@@ -14,6 +15,7 @@
 
 mod data;
 mod features;
+mod sbom;
 mod smoke;
 mod sources;
 mod tidy;
@@ -21,7 +23,7 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: xtask tidy | xtask features | xtask data [DIRECTORY] | xtask sources DIRECTORY | xtask smoke DIRECTORY [NAME]";
+const USAGE: &str = "usage: xtask tidy | xtask features | xtask sbom | xtask data [DIRECTORY] | xtask sources DIRECTORY | xtask smoke DIRECTORY [NAME]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["tidy"] => tidy::run(&repository()),
         ["features"] => features::run(&repository()),
+        ["sbom"] => sbom::run(&repository()),
         ["data"] => data::fetch_all(&repository().join("data")),
         ["smoke", built] => smoke::run(&repository(), Path::new(built), ""),
         ["smoke", built, only] => smoke::run(&repository(), Path::new(built), only),

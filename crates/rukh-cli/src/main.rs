@@ -63,6 +63,8 @@ fn main() {
         Some(Action::Compact { directory, tables }) => programs::operations::compact(directory, tables),
         Some(Action::Import(arguments)) => programs::import::import(arguments),
         Some(Action::Export(arguments)) => programs::import::export(arguments),
+        Some(Action::Completions { shell }) => programs::shell::completions(*shell),
+        Some(Action::Man { directory }) => programs::shell::manual(directory),
         Some(Action::Stats { directory, tables }) => programs::operations::stats(directory, tables),
     };
     exit.leave()

@@ -123,6 +123,18 @@ pub enum Action {
     /// database open, connect to that and run CREATE USER or ALTER USER.
     #[command(subcommand)]
     User(UserAction),
+    /// Print the script by which a shell completes this command line
+    ///
+    /// Packages install it. By hand: rukh completions bash > ~/.local/share/bash-completion/completions/rukh
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages, one for each command
+    Man {
+        /// Directory for the pages, made when it is not there
+        directory: PathBuf,
+    },
 }
 
 /// What becomes of a user.
@@ -427,6 +439,9 @@ mod tests {
                 vec!["rukh", "--memory", "512MB", "--log-min-duration", "250"],
                 true,
             ),
+            (vec!["rukh", "completions", "zsh"], true),
+            (vec!["rukh", "completions", "csh"], false),
+            (vec!["rukh", "man"], false),
             (vec!["rukh", "a", "b"], false),
             (vec!["rukh", "--format", "md", ":memory:", "-tv"], true),
         ];

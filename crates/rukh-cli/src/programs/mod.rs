@@ -9,5 +9,6 @@ pub(crate) mod import;
 pub(crate) mod operations;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod shell;
 pub(crate) mod top;
 pub(crate) mod user;

@@ -270,3 +270,26 @@ fn a_file_that_was_imported_and_not_noted_is_not_imported_again() {
     let third = place.run(&import, "");
     assert!(third.contains("2 rows imported from 2 files\n"), "{third}");
 }
+
+#[test]
+fn shells_and_manuals_know_the_commands() {
+    let place = Place::empty();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.run(&["completions", shell], "");
+        assert!(script.ends_with("exit 0\n"), "{script}");
+        for word in ["serve", "restore", "log-min-duration", "flight"] {
+            assert!(script.contains(word), "{shell} knows {word}");
+        }
+    }
+    let written = place.run(&["man", "pages/man1"], "");
+    assert!(written.ends_with("exit 0\n"), "{written}");
+    let page = place.read("pages/man1/rukh-serve.1");
+    assert!(page.starts_with(".ie") && page.contains("connections"), "{page}");
+    assert!(place.read("pages/man1/rukh.1").contains("Exit codes"));
+    place.write("taken", "");
+    let refused = place.run(&["man", "taken"], "");
+    assert!(
+        refused.contains("taken") && refused.ends_with("exit 1\n"),
+        "{refused}"
+    );
+}
