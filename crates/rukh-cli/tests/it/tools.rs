@@ -284,7 +284,7 @@ fn shells_and_manuals_know_the_commands() {
     let written = place.run(&["man", "pages/man1"], "");
     assert!(written.ends_with("exit 0\n"), "{written}");
     let page = place.read("pages/man1/rukh-serve.1");
-    assert!(page.starts_with(".ie") && page.contains("connections"), "{page}");
+    assert!(page.starts_with(".ie") && page.contains("listen"), "{page}");
     assert!(place.read("pages/man1/rukh.1").contains("Exit codes"));
     place.write("taken", "");
     let refused = place.run(&["man", "taken"], "");
