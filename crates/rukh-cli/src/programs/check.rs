@@ -63,7 +63,8 @@ fn all_tables(session: &mut Session) -> Result<Vec<String>, CliError> {
             Some(schema) => format!("{}.{name}", names::quoted(schema)),
         }
     };
-    Ok((0..tables.len()).map(name).collect())
+    let is_view = |row: &usize| tables.text("kind", *row).as_deref() == Some("view");
+    Ok((0..tables.len()).filter(|row| !is_view(row)).map(name).collect())
 }
 
 /// What CHECK TABLE said: rows of finding, value and detail, the counts first.
