@@ -638,6 +638,8 @@ impl<'a> Chain<'a> {
             return None;
         }
         compare(&self.value(from_ordinal(self.ty, 0))?, constant)?;
+        // NaN lies behind all that fall, see `with_nan`, and behind all moments: it is none.
+        let nan_is_last = falls || self.functions.contains(&&Function::ToTimestamp);
         let ordering = |ordinal| {
             let datum = from_ordinal(self.ty, ordinal);
             // Many ordinals beyond infinity are NaN.
@@ -646,8 +648,7 @@ impl<'a> Chain<'a> {
             let ordering = value.and_then(|value| compare(&value, constant));
             let ordering = ordering.unwrap_or(std::cmp::Ordering::Equal);
             match falls {
-                // NaN lies behind all that fall, see `with_nan`.
-                true if is_nan => std::cmp::Ordering::Greater,
+                _ if is_nan && nan_is_last => std::cmp::Ordering::Greater,
                 true => ordering.reverse(),
                 false => ordering,
             }

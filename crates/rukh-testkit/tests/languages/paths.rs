@@ -156,6 +156,8 @@ fn paths_find_what_postgresqls_do() {
         return;
     };
     let mut rukh = Client::in_memory();
+    // In minor releases before 15.20, variables of the operators are NULL; since then they are refused.
+    let has_null_variables = postgres.query("SELECT '1'::jsonb @? '$x' AS r").is_ok();
     let (mut failures, mut found) = (Vec::new(), 0);
     for case in Cases::from_seed(name, SEED, CASES).iter() {
         let mut random = case.random();
@@ -170,7 +172,11 @@ fn paths_find_what_postgresqls_do() {
             };
             let path = quoted(&format!("{mode}{path}"));
             let silent = random.random_bool(0.3);
-            let sql = match random.random_range(0..6) {
+            let form = random.random_range(0..6);
+            if has_null_variables && matches!(form, 1 | 2) && path.contains("$x") {
+                continue;
+            }
+            let sql = match form {
                 0 => format!("SELECT {path}::jsonpath AS r"),
                 1 => format!("SELECT {document}::jsonb @? {path} AS r"),
                 2 => format!("SELECT {document}::jsonb @@ {path} AS r"),
