@@ -162,7 +162,7 @@ fn run() -> Result<bool, Failure> {
         [] => usual_files(suite, &directory)?,
         named => named.to_vec(),
     };
-    let (mut total, mut failures) = (Tally::default(), 0);
+    let (mut total, mut answers, mut failures) = (Tally::default(), Vec::new(), Vec::new());
     println!(
         "{:<28} {:>7} {:>7} {:>7} {:>7} {:>7}",
         name, "same", "differ", "known", "refused", "of"
@@ -173,33 +173,28 @@ fn run() -> Result<bool, Failure> {
         if let Some(out) = &out {
             played.keep(out, file)?;
         }
-        let is_counted = is_counted(suite, file);
-        if !is_counted {
-            for sql in &played.unknown {
-                println!("  differs: {}", shortened(sql));
-            }
-        }
-        for sql in &played.stale {
-            println!("  listed and the same: {}", shortened(sql));
+        if !is_counted(suite, file) {
+            answers.extend(played.unknown.iter().map(|(_, report)| report.clone()));
+            let differ = played.unknown.iter().map(|(sql, _)| ("differs", sql));
+            let stale = played.stale.iter().map(|sql| ("listed and the same", sql));
+            let found = differ.chain(stale);
+            failures.extend(found.map(|(how, sql)| format!("{file} {how}: {}", shortened(sql))));
         }
         total.add(&played);
-        failures += match is_counted {
-            true => 0,
-            false => played.unknown.len() + played.stale.len(),
-        };
     }
     println!("{:<28} {}", "all", total.counts());
     println!("\nrefused most:");
     for (reason, count) in total.reasons().into_iter().take(25) {
         println!("{count:>7}  {reason}");
     }
-    if failures > 0 {
+    if !failures.is_empty() {
+        println!("\n{}\n{}", answers.join("\n"), failures.join("\n"));
         println!(
             "\nWhat differs has to be mended, or listed with its reason in {}.",
             list.display()
         );
     }
-    Ok(failures == 0)
+    Ok(failures.is_empty())
 }
 
 /// Whether differences in a file are counted only.
@@ -253,8 +248,10 @@ struct Tally {
     same: usize,
     known: usize,
     refused: BTreeMap<String, usize>,
-    /// Statements that differ and are not listed.
-    unknown: Vec<String>,
+    /// Statements that differ, in one line.
+    differing: Vec<String>,
+    /// Those that are not listed, with both answers.
+    unknown: Vec<(String, String)>,
     /// Statements that are listed and do not differ.
     stale: Vec<String>,
     /// What differs and what is refused, to be read.
@@ -270,6 +267,16 @@ impl Tally {
             "{:>7} {differ:>7} {:>7} {refused:>7} {all:>7}",
             self.same, self.known
         )
+    }
+
+    /// Counts a statement that differs, for a known reason or none.
+    fn differs(&mut self, sql: &str, reason: Option<&str>, report: String) {
+        self.report += &format!("{report}\n");
+        self.differing.push(one_line(sql));
+        match reason {
+            Some(_) => self.known += 1,
+            None => self.unknown.push((sql.to_string(), report)),
+        }
     }
 
     fn add(&mut self, other: &Tally) {
@@ -324,7 +331,6 @@ fn play_file(suite: Suite, directory: &Path, file: &str, known: &Known) -> Resul
         Suite::Sqlite | Suite::DuckDb => (directory.join(file), file),
     };
     let mut tally = Tally::default();
-    let mut differing = Vec::new();
     for step in suite.steps(&path)? {
         let Some((sql, verdict)) = players.play(&step) else {
             continue;
@@ -339,30 +345,17 @@ fn play_file(suite: Suite, directory: &Path, file: &str, known: &Known) -> Resul
                 *tally.refused.entry(reason).or_default() += 1;
             }
             Verdict::Broken { sqlstate, message } => {
-                writeln!(tally.report, "BROKEN {sqlstate} {message}\n{sql};\n")?;
-                differing.push(one_line(&sql));
-                match reason {
-                    Some(_) => tally.known += 1,
-                    None => tally.unknown.push(sql),
-                }
+                tally.differs(&sql, reason, format!("BROKEN {sqlstate} {message}\n{sql};\n"));
             }
             Verdict::Differs { rukh, postgres } => {
-                writeln!(
-                    tally.report,
-                    "DIFFERS {}\n{sql};\n-- rukh\n{}-- postgresql\n{}",
-                    reason.unwrap_or_default(),
-                    shown(&rukh),
-                    shown(&postgres)
-                )?;
-                differing.push(one_line(&sql));
-                match reason {
-                    Some(_) => tally.known += 1,
-                    None => tally.unknown.push(sql),
-                }
+                let known = reason.unwrap_or_default();
+                let (rukh, postgres) = (shown(&rukh), shown(&postgres));
+                let report = format!("DIFFERS {known}\n{sql};\n-- rukh\n{rukh}-- postgresql\n{postgres}");
+                tally.differs(&sql, reason, report);
             }
         }
     }
-    let is_stale = |sql: &&str| !differing.iter().any(|known| known == sql);
+    let is_stale = |sql: &&str| !tally.differing.iter().any(|known| known == sql);
     tally.stale = known
         .constant(name)
         .filter(is_stale)

@@ -291,7 +291,8 @@ fn verdict(sql: &str, mut rukh: Answer, mut postgres: Answer) -> Verdict {
     let (ordered_rukh, ordered_postgres) = (rukh.clone(), postgres.clone());
     rukh.rows.sort();
     postgres.rows.sort();
-    match rukh == postgres && !is_ordered {
+    let follows = !is_ordered || same_keys(sql, &ordered_rukh, &ordered_postgres);
+    match rukh == postgres && follows {
         true => Verdict::Same,
         false => Verdict::Differs {
             rukh: ordered_rukh,
@@ -308,18 +309,60 @@ fn is_counted(sql: &str) -> bool {
 
 /// Whether ORDER BY stands outside of parentheses.
 fn orders(sql: &str) -> bool {
+    order_keys(sql).is_some()
+}
+
+/// Returns the keys of the ORDER BY that stands outside of parentheses, in lower case, each as words. An expression in parentheses is `()`.
+fn order_keys(sql: &str) -> Option<Vec<Vec<String>>> {
     let mut depth = 0_i32;
     let mut outer = String::new();
-    for c in sql.chars() {
+    for c in sql.to_lowercase().chars() {
         match c {
-            '(' => depth += 1,
+            '(' => {
+                if depth == 0 {
+                    outer.push_str("()");
+                }
+                depth += 1;
+            }
             ')' => depth -= 1,
+            ',' if depth == 0 => outer.push_str(" , "),
             c if depth == 0 => outer.push(c),
             _ => {}
         }
     }
-    let words: Vec<String> = outer.split_whitespace().map(str::to_lowercase).collect();
-    words.windows(2).any(|pair| pair[0] == "order" && pair[1] == "by")
+    let words: Vec<&str> = outer.split_whitespace().collect();
+    let at = words.windows(2).position(|pair| pair == ["order", "by"])?;
+    let is_behind = |word: &&&str| ["limit", "offset", "fetch", "for", ";"].contains(*word);
+    let keys = words[at + 2..].iter().take_while(|word| !is_behind(word));
+    let keys: Vec<String> = keys.map(|word| word.trim_end_matches(';').to_string()).collect();
+    Some(keys.split(|word| word == ",").map(<[String]>::to_vec).collect())
+}
+
+/// Whether the columns that ORDER BY names have the same values row by row. Rows with equal keys come in any order.
+/// It is false where a key is no column of the answer, because nothing can be said of its order then.
+fn same_keys(sql: &str, rukh: &Answer, postgres: &Answer) -> bool {
+    let column = |key: &Vec<String>| {
+        let (name, rest) = key.split_first()?;
+        let directions = ["asc", "desc", "nulls", "first", "last"];
+        if !rest.iter().all(|word| directions.contains(&word.as_str())) {
+            return None;
+        }
+        if let Ok(place) = name.parse::<usize>() {
+            return place
+                .checked_sub(1)
+                .filter(|place| *place < postgres.columns.len());
+        }
+        let mut places = postgres.columns.iter().enumerate();
+        let (place, _) = places.find(|(_, column)| *column == name)?;
+        places.all(|(_, column)| column != name).then_some(place)
+    };
+    let keys = order_keys(sql).unwrap_or_default();
+    let Some(places) = keys.iter().map(column).collect::<Option<Vec<usize>>>() else {
+        return false;
+    };
+    let values =
+        |row: &Vec<Option<String>>| places.iter().map(|place| row[*place].clone()).collect::<Vec<_>>();
+    rukh.columns == postgres.columns && rukh.rows.iter().map(values).eq(postgres.rows.iter().map(values))
 }
 
 /// Returns `COPY … FROM 'file'` as one from the client, with the rows of the file.
@@ -407,5 +450,34 @@ mod tests {
         assert!(orders("SELECT a FROM t ORDER BY a"));
         assert!(!orders("SELECT * FROM (SELECT a FROM t ORDER BY a) x"));
         assert!(!orders("SELECT row_number() OVER (ORDER BY a) FROM t"));
+    }
+
+    #[test]
+    fn rows_of_equal_keys_come_in_any_order() {
+        let answer = |rows: &[[&str; 2]]| Answer {
+            columns: vec!["a".to_string(), "b".to_string()],
+            rows: rows
+                .iter()
+                .map(|row| row.map(|value| Some(value.to_string())).to_vec())
+                .collect(),
+            count: None,
+        };
+        let one = answer(&[["1", "x"], ["1", "y"], ["2", "z"]]);
+        let ties = answer(&[["1", "y"], ["1", "x"], ["2", "z"]]);
+        let turned = answer(&[["2", "z"], ["1", "x"], ["1", "y"]]);
+        for (sql, same_ties) in [
+            ("SELECT a, b FROM t ORDER BY a", true),
+            ("SELECT a, b FROM t ORDER BY 1 DESC NULLS LAST LIMIT 3;", true),
+            ("SELECT a, b FROM t ORDER BY a, b", false),
+            ("SELECT a, b FROM t ORDER BY t.a", false),
+            ("SELECT a, b FROM t ORDER BY (a)", false),
+            ("SELECT a, b FROM t ORDER BY a + 1", false),
+            ("SELECT a, b FROM t ORDER BY 3", false),
+            ("SELECT a, b FROM t", true),
+        ] {
+            let is_same = |other: &Answer| verdict(sql, other.clone(), one.clone()) == Verdict::Same;
+            assert_eq!(is_same(&ties), same_ties, "{sql}");
+            assert_eq!(is_same(&turned), !orders(sql), "{sql}");
+        }
     }
 }
