@@ -47,7 +47,7 @@ use serde::de::DeserializeOwned;
 /// | 20      | composite types                                                                   |
 /// | 21      | numbers of rows                                                                   |
 /// | 22      | UNIQUE indexes whose NULLs are not distinct                                       |
-pub const FORMAT_VERSION: u32 = 22;
+pub const FORMAT_VERSION: u32 = 23;
 
 /// Functions that give other texts since a format version: indexes of older databases that call them are filled again.
 const CHANGED_FUNCTIONS: [(u32, &[&str]); 1] = [(12, &["upper", "lower", "initcap"])];

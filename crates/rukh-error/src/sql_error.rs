@@ -189,6 +189,7 @@ impl From<ValueError> for SqlError {
         match error {
             ValueError::Json(JsonError::Invalid { detail }) => made.with_detail(detail),
             ValueError::InvalidRecord { detail, .. } => made.with_detail(detail),
+            ValueError::NoNetwork { .. } => made.with_detail("Value has bits set to right of mask."),
             ValueError::Json(JsonError::Nul) => made.with_detail("\\u0000 cannot be converted to text."),
             ValueError::DateOrder { .. } => {
                 made.with_hint("The month is read first: DateStyle is \"ISO, MDY\".")
@@ -226,7 +227,7 @@ fn value_sqlstate(error: &ValueError) -> &'static str {
         ValueError::WideForKey { .. } => "54000",
         ValueError::InvalidArray { .. } | ValueError::InvalidRecord { .. } => "22P02",
         ValueError::ArrayDimensions => "0A000",
-        ValueError::InvalidText { .. } => "22P02",
+        ValueError::InvalidText { .. } | ValueError::NoNetwork { .. } => "22P02",
         ValueError::InvalidDateTime { .. } => "22007",
         ValueError::Json(JsonError::Invalid { .. }) => "22P02",
         ValueError::Json(JsonError::Nul) => "22P05",

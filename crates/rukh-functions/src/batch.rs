@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
-    Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder,
-    IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, ListArray, RecordBatch,
-    RecordBatchOptions, StringBuilder, StructArray, Time64MicrosecondBuilder, TimestampMicrosecondBuilder,
-    TimestampSecondBuilder,
+    FixedSizeBinaryBuilder, Float32Builder, Float64Builder, Int8Builder, Int16Builder, Int32Builder,
+    Int64Builder, IntervalMonthDayNanoBuilder, LargeBinaryBuilder, LargeStringBuilder, ListArray,
+    RecordBatch, RecordBatchOptions, StringBuilder, StructArray, Time64MicrosecondBuilder,
+    TimestampMicrosecondBuilder, TimestampSecondBuilder,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::{Field, SchemaRef};
-use rukh_keys::{DataType, Datum, DatumRef, RecordType, array_values, record_values};
+use datafusion::error::DataFusionError;
+use rukh_keys::{
+    CIDR_WIDE, DataType, Datum, DatumRef, INET_WIDE, Inet, RecordType, array_values, record_values,
+};
 
 use rukh_error::SqlError;
 
@@ -36,6 +39,8 @@ enum ColumnBuilder {
     Date(Date32Builder),
     Time(Time64MicrosecondBuilder),
     Timestamp(TimestampMicrosecondBuilder),
+    /// And whether they are networks.
+    Inet(FixedSizeBinaryBuilder, bool),
     /// Codes of labels.
     Enum(TimestampSecondBuilder),
     Text(StringBuilder),
@@ -175,6 +180,12 @@ impl ColumnBuilder {
             }
             DataType::Json => ColumnBuilder::Json(LargeStringBuilder::with_capacity(rows, rows * 32)),
             DataType::Jsonb => ColumnBuilder::Jsonb(LargeBinaryBuilder::with_capacity(rows, rows * 32)),
+            DataType::Inet | DataType::Cidr => {
+                let is_network = *ty == DataType::Cidr;
+                let width = if is_network { CIDR_WIDE } else { INET_WIDE };
+                let builder = FixedSizeBinaryBuilder::with_capacity(rows, width as i32);
+                ColumnBuilder::Inet(builder, is_network)
+            }
             DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => {
                 ColumnBuilder::Text(StringBuilder::with_capacity(rows, rows * 16))
             }
@@ -205,6 +216,16 @@ impl ColumnBuilder {
             ColumnBuilder::Date(b) => append!(b, datum, Date, v => v),
             ColumnBuilder::Time(b) => append!(b, datum, Time, v => v),
             ColumnBuilder::Timestamp(b) => append!(b, datum, Timestamp, v => v),
+            ColumnBuilder::Inet(b, is_network) => match &datum {
+                DatumRef::Null => b.append_null(),
+                DatumRef::Inet(form) => match Inet::of_form(form) {
+                    Some(value) => b
+                        .append_value(value.to_wide(*is_network))
+                        .map_err(DataFusionError::from)?,
+                    None => return Err(unexpected(&datum)),
+                },
+                other => return Err(unexpected(other)),
+            },
             ColumnBuilder::Enum(b) => append!(b, datum, Int, v => v),
             ColumnBuilder::Bytes(b) => append!(b, datum, Bytes, v => v.as_ref()),
             ColumnBuilder::List(b) => match datum {
@@ -242,6 +263,7 @@ impl ColumnBuilder {
             ColumnBuilder::Date(b) => Arc::new(b.finish()),
             ColumnBuilder::Time(b) => Arc::new(b.finish()),
             ColumnBuilder::Timestamp(b) => Arc::new(b.finish()),
+            ColumnBuilder::Inet(b, _) => Arc::new(b.finish()),
             ColumnBuilder::Enum(b) => Arc::new(b.finish()),
             ColumnBuilder::Text(b) => Arc::new(b.finish()),
             ColumnBuilder::Bytes(b) => Arc::new(b.finish()),

@@ -5,6 +5,7 @@ pub mod by_row;
 pub mod common;
 pub mod json;
 pub mod lists;
+pub mod networks;
 pub mod numbers;
 pub mod texts;
 pub mod times;

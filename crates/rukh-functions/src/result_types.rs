@@ -134,7 +134,16 @@ struct TypedScalar {
 }
 
 impl ScalarUDFImpl for TypedScalar {
-    as_usual!(name aliases signature coerce_types is_strict);
+    as_usual!(name aliases signature is_strict);
+
+    fn coerce_types(&self, types: &[ArrowType]) -> DataFusionResult<Vec<ArrowType>> {
+        // Arrow casts no address to a text. They are texts before the call runs (`concatenated`).
+        let has_address = types.iter().any(|ty| matches!(ty, ArrowType::FixedSizeBinary(_)));
+        match has_address {
+            true => Ok(types.to_vec()),
+            false => self.usual.coerce_types(types),
+        }
+    }
 
     fn return_type(&self, types: &[ArrowType]) -> DataFusionResult<ArrowType> {
         Ok(typed(&self.usual.return_type(types)?, &self.integer))

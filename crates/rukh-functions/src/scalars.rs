@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
-    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, LargeBinaryArray,
-    LargeStringArray, ListArray, StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
-    TimestampSecondArray,
+    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray,
+    LargeBinaryArray, LargeStringArray, ListArray, StringArray, StructArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray, TimestampSecondArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -20,8 +20,8 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::common::ScalarValue;
 use rukh_keys::{
-    DataType, Datum, NUMERIC_HALF, NumericParts, RecordType, ValueError, array_form, array_text, record_form,
-    record_text,
+    CIDR_WIDE, DataType, Datum, INET_WIDE, Inet, NUMERIC_HALF, NumericParts, RecordType, ValueError,
+    array_form, array_text, record_form, record_text,
 };
 
 use crate::batch::array_of;
@@ -66,6 +66,15 @@ pub fn scalar_from_datum(datum: &Datum, ty: &DataType) -> ScalarValue {
         }
         (Datum::Timestamp(v), _) => ScalarValue::TimestampMicrosecond(Some(*v), None),
         (Datum::Interval(v), _) => ScalarValue::IntervalMonthDayNano(arrow_of(*v).ok()),
+        (Datum::Inet(form), ty) => {
+            let value = Inet::of_form(form).map(|value| value.to_wide(*ty == DataType::Cidr));
+            let width = if *ty == DataType::Cidr {
+                CIDR_WIDE
+            } else {
+                INET_WIDE
+            };
+            ScalarValue::FixedSizeBinary(width as i32, value)
+        }
         (Datum::Jsonb(v), _) => ScalarValue::LargeBinary(Some(v.clone())),
         (Datum::Text(v), DataType::Json) => ScalarValue::LargeUtf8(Some(v.clone())),
         (Datum::Uuid(_), _) => ScalarValue::Utf8(Some(DataType::Uuid.format_text(datum))),
@@ -135,6 +144,10 @@ pub fn datum_of_scalar(value: &ScalarValue) -> Option<(Datum, DataType)> {
         ScalarValue::Utf8(Some(v)) | ScalarValue::Utf8View(Some(v)) => {
             (Datum::Text(v.clone()), DataType::Varchar(None))
         }
+        ScalarValue::FixedSizeBinary(_, Some(v)) => (
+            Datum::Inet(Inet::of_wide(v)?.to_form()),
+            data_type_of_arrow(&value.data_type()),
+        ),
         ScalarValue::Binary(Some(v)) | ScalarValue::BinaryView(Some(v)) => {
             (Datum::Bytes(v.clone()), DataType::Varbinary(None))
         }
@@ -220,6 +233,9 @@ pub fn assigned_datums(array: &ArrayRef, ty: &DataType, column: &str) -> Result<
                 other => Ok(other),
             };
             texts.map(read).collect::<Result<_, _>>()?
+        }
+        (ArrowType::FixedSizeBinary(_), DataType::Inet | DataType::Cidr) => {
+            datums_from_array(array, &data_type_of_arrow(from))?
         }
         (from, ty) if converts(from, ty) => datums_from_array(&cast(array, &arrow_type(ty))?, ty)?,
         (from, ty) => return Err(mismatch(column, ty, &data_type_of_arrow(from))),
@@ -350,6 +366,14 @@ fn has_text(from: &ArrowType) -> bool {
     !from.is_nested() || matches!(from, ArrowType::List(_) | ArrowType::Struct(_))
 }
 
+/// Returns a value as a cast to text spells it: an address with its mask, which results leave out where it covers the address.
+pub(crate) fn cast_text(datum: &Datum, ty: &DataType) -> String {
+    match datum {
+        Datum::Inet(form) => Inet::of_form(form).map(Inet::full_text).unwrap_or_default(),
+        datum => ty.format_text(datum),
+    }
+}
+
 /// Returns values as texts, spelled as casts to text spell them.
 fn text_datums(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
     let ty = data_type_of_arrow(array.data_type());
@@ -357,7 +381,7 @@ fn text_datums(array: &ArrayRef) -> Result<Vec<Datum>, SqlError> {
         Datum::Null => Datum::Null,
         // `t` and `f` are how results show them.
         Datum::Boolean(value) => Datum::Text(value.to_string()),
-        datum => Datum::Text(ty.format_text(&datum)),
+        datum => Datum::Text(cast_text(&datum, &ty)),
     };
     Ok(datums_from_array(array, &ty)?.into_iter().map(text).collect())
 }
@@ -506,6 +530,9 @@ pub fn datums_from_array(array: &ArrayRef, ty: &DataType) -> Result<Vec<Datum>, 
         DataType::Binary(_) | DataType::Varbinary(_) => {
             collect!(array, BinaryArray, v => Datum::Bytes(v.to_vec()))
         }
+        DataType::Inet | DataType::Cidr => collect!(array, FixedSizeBinaryArray, v => {
+            Inet::of_wide(v).map_or(Datum::Null, |value| Datum::Inet(value.to_form()))
+        }),
         DataType::Interval => {
             collect!(array, IntervalMonthDayNanoArray, v => Datum::Interval(interval_of(v)))
         }

@@ -17,6 +17,7 @@
 //! | JSONB                    | LargeBinary, the form of `rukh_keys::Jsonb` |
 //! | enums                    | Timestamp(s, "+hh:mm"), the codes of the labels as its seconds; the zone says which enum |
 //! | UUID                     | Utf8, canonical text     |
+//! | INET, CIDR               | FixedSizeBinary of 34 and of 18 bytes, the wide form of `rukh_keys::Inet` |
 //! | CHAR, VARCHAR            | Utf8                     |
 //! | BINARY, VARBINARY        | Binary                   |
 //!
@@ -29,7 +30,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, Fields, TimeUnit};
-use rukh_keys::{DataType, EnumType, NUMERIC_HALF, RecordField, RecordType};
+use rukh_keys::{CIDR_WIDE, DataType, EnumType, INET_WIDE, NUMERIC_HALF, RecordField, RecordType};
 
 use crate::forms::intervals::INTERVAL;
 
@@ -74,6 +75,8 @@ pub fn oid_of(ty: &DataType) -> u32 {
         DataType::Array(DataType::Record(of)) => record_oid(*of).saturating_add(ARRAY_OIDS),
         DataType::Array(element) => array_oid(&arrow_type(element)).unwrap_or(1009),
         DataType::Uuid => 2950,
+        DataType::Inet => 869,
+        DataType::Cidr => 650,
         DataType::Char(_) => 1042,
         DataType::Varchar(None) => 25,
         DataType::Varchar(Some(_)) => 1043,
@@ -140,6 +143,8 @@ pub fn arrow_type(ty: &DataType) -> ArrowType {
         DataType::Record(of) => ArrowType::Struct(record_fields(*of)),
         DataType::Json => ArrowType::LargeUtf8,
         DataType::Jsonb => ArrowType::LargeBinary,
+        DataType::Inet => ArrowType::FixedSizeBinary(INET_WIDE as i32),
+        DataType::Cidr => ArrowType::FixedSizeBinary(CIDR_WIDE as i32),
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => ArrowType::Utf8,
         DataType::Binary(_) | DataType::Varbinary(_) => ArrowType::Binary,
     }
@@ -190,7 +195,7 @@ pub fn taken_type(ty: &ArrowType) -> ArrowType {
     match ty {
         ArrowType::Dictionary(_, values) => taken_type(values),
         ArrowType::LargeUtf8 => ArrowType::Utf8,
-        ArrowType::LargeBinary => ArrowType::Binary,
+        ArrowType::LargeBinary | ArrowType::FixedSizeBinary(_) => ArrowType::Binary,
         ArrowType::Timestamp(TimeUnit::Second, zone) => {
             ArrowType::Timestamp(TimeUnit::Microsecond, zone.clone())
         }
@@ -206,7 +211,11 @@ pub fn taken_data_type(field: &Field) -> DataType {
         .get(TYPE_KEY)
         .and_then(|name| declared_type(name));
     match declared {
-        Some(document @ (DataType::Json | DataType::Jsonb)) if ty == ArrowType::Utf8 => document,
+        Some(shown @ (DataType::Json | DataType::Jsonb | DataType::Inet | DataType::Cidr))
+            if ty == ArrowType::Utf8 =>
+        {
+            shown
+        }
         _ => data_type_of(&field.clone().with_data_type(ty)),
     }
 }
@@ -245,6 +254,8 @@ pub fn postgres_name(ty: &DataType) -> &'static str {
         DataType::Record(of) => &of.definition().name,
         DataType::Enum(of) => &of.definition().name,
         DataType::Uuid => "uuid",
+        DataType::Inet => "inet",
+        DataType::Cidr => "cidr",
         DataType::Char(_) => "character",
         DataType::Varchar(Some(_)) => "character varying",
         DataType::Varchar(None) => "text",
@@ -258,6 +269,7 @@ pub fn postgres_name_of(field: &Field) -> &'static str {
         ArrowType::Interval(_) | ArrowType::Duration(_) => "interval",
         ty if ty.is_numeric() || ty.is_string() || ty.is_binary() => postgres_name(&data_type_of(field)),
         ArrowType::Boolean
+        | ArrowType::FixedSizeBinary(_)
         | ArrowType::Date32
         | ArrowType::Date64
         | ArrowType::Time32(_)
@@ -322,6 +334,10 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Decimal128(..) | ArrowType::Decimal256(..) => 1231,
         ArrowType::LargeUtf8 => 199,
         ArrowType::LargeBinary => 3807,
+        ArrowType::FixedSizeBinary(width) => match is_cidr(*width) {
+            true => 651,
+            false => 1041,
+        },
         ty if ty.is_binary() => 1001,
         ArrowType::Date32 => 1182,
         ArrowType::Time64(_) => 1183,
@@ -332,6 +348,10 @@ fn array_oid(element: &ArrowType) -> Option<u32> {
         ArrowType::Struct(_) => RECORDS_OID,
         _ => return None,
     })
+}
+
+fn is_cidr(width: i32) -> bool {
+    width == CIDR_WIDE as i32
 }
 
 /// Returns the SQL type that stands nearest to an Arrow type; text for those without one.
@@ -366,6 +386,8 @@ pub fn data_type_of_arrow(arrow: &ArrowType) -> DataType {
         ArrowType::LargeUtf8 => DataType::Json,
         ArrowType::LargeBinary => DataType::Jsonb,
         ArrowType::List(of) if !of.data_type().is_nested() => data_type_of_arrow(of.data_type()).array(),
+        ArrowType::FixedSizeBinary(width) if *width == INET_WIDE as i32 => DataType::Inet,
+        ArrowType::FixedSizeBinary(width) if is_cidr(*width) => DataType::Cidr,
         other if other.is_binary() => DataType::Varbinary(None),
         _ => DataType::Varchar(None),
     }

@@ -10,6 +10,7 @@ use crate::times::calendar::{
     is_infinite_timestamp,
 };
 use crate::times::interval::Interval;
+use crate::types::inet::Inet;
 use crate::types::records::RecordType;
 use crate::types::{DataType, decimal_max, has_more_characters, time_unit};
 
@@ -29,6 +30,7 @@ impl DataType {
     /// | TIME(p)         | rounded to `p` digits, half up                                        |
     /// | TIMESTAMP(p)    | rounded to `p` digits, half away from 2000, as in PostgreSQL          |
     /// | CHAR(n)         | trailing blanks cut, at most `n` bytes, no NUL character              |
+    /// | CIDR            | the bits behind the mask are cleared                                  |
     /// | VARCHAR(n)      | at most `n` characters; only blanks beyond them are cut               |
     /// | BINARY(n)       | padded with zero bytes to `n`; longer is an error                     |
     pub fn check(&self, datum: Datum) -> Result<Datum, ValueError> {
@@ -50,6 +52,7 @@ impl DataType {
                 Datum::Timestamp(v),
             ) => check_timestamp(rounded(v, *precision)),
             (DataType::Uuid, datum @ Datum::Uuid(_)) => Ok(datum),
+            (DataType::Inet | DataType::Cidr, Datum::Inet(form)) => check_inet(*self, form),
             (DataType::Enum(of), datum @ Datum::Int(code)) if of.definition().label(code).is_some() => {
                 Ok(datum)
             }
@@ -109,6 +112,15 @@ fn check_numeric(form: Vec<u8>, precision: u8, scale: u8) -> Result<Datum, Value
         Some(_) if scale == NUMERIC_HALF => Ok(Datum::Numeric(form)),
         Some(parts) => Ok(Datum::Numeric(parts.to_form())),
         None => Err(ValueError::NumericOverflow { precision, scale }),
+    }
+}
+
+/// An address becomes its network where a network is stored, as in PostgreSQL.
+fn check_inet(ty: DataType, form: Vec<u8>) -> Result<Datum, ValueError> {
+    match (Inet::of_form(&form), ty) {
+        (Some(value), DataType::Cidr) => Ok(Datum::Inet(value.network().to_form())),
+        (Some(_), _) => Ok(Datum::Inet(form)),
+        (None, ty) => Err(ValueError::TypeMismatch { ty, found: "inet" }),
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Datum {
     Timestamp(i64),
     /// UUID.
     Uuid([u8; 16]),
+    /// INET, CIDR: the form of [`Inet`](crate::Inet).
+    Inet(Vec<u8>),
     /// INTERVAL.
     Interval(Interval),
     /// JSONB: the form of [`Jsonb`](crate::Jsonb).
@@ -76,6 +78,8 @@ pub enum DatumRef<'a> {
     Timestamp(i64),
     /// UUID.
     Uuid([u8; 16]),
+    /// INET, CIDR: the form of [`Inet`](crate::Inet).
+    Inet(Cow<'a, [u8]>),
     /// INTERVAL.
     Interval(Interval),
     /// JSONB: the form of [`Jsonb`](crate::Jsonb).
@@ -104,6 +108,7 @@ impl Datum {
             Datum::Time(v) => DatumRef::Time(*v),
             Datum::Timestamp(v) => DatumRef::Timestamp(*v),
             Datum::Uuid(v) => DatumRef::Uuid(*v),
+            Datum::Inet(v) => DatumRef::Inet(Cow::Borrowed(v)),
             Datum::Interval(v) => DatumRef::Interval(*v),
             Datum::Jsonb(v) => DatumRef::Jsonb(Cow::Borrowed(v)),
             Datum::Array(v) => DatumRef::Array(Cow::Borrowed(v)),
@@ -173,6 +178,7 @@ impl DatumRef<'_> {
             DatumRef::Time(v) => Datum::Time(v),
             DatumRef::Timestamp(v) => Datum::Timestamp(v),
             DatumRef::Uuid(v) => Datum::Uuid(v),
+            DatumRef::Inet(v) => Datum::Inet(v.into_owned()),
             DatumRef::Interval(v) => Datum::Interval(v),
             DatumRef::Jsonb(v) => Datum::Jsonb(v.into_owned()),
             DatumRef::Array(v) => Datum::Array(v.into_owned()),
@@ -199,6 +205,7 @@ impl DatumRef<'_> {
             DatumRef::Time(_) => "time",
             DatumRef::Timestamp(_) => "timestamp",
             DatumRef::Uuid(_) => "uuid",
+            DatumRef::Inet(_) => "inet",
             DatumRef::Interval(_) => "interval",
             DatumRef::Jsonb(_) => "jsonb",
             DatumRef::Array(_) => "array",
@@ -224,7 +231,8 @@ impl DatumRef<'_> {
             DatumRef::Interval(_) => 11,
             DatumRef::Jsonb(_) => 12,
             DatumRef::Array(_) => 13,
-            DatumRef::Null => 14,
+            DatumRef::Inet(_) => 14,
+            DatumRef::Null => 15,
         }
     }
 }
@@ -283,7 +291,7 @@ impl Ord for DatumRef<'_> {
             (Uuid(a), Uuid(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.cmp(b),
             (Jsonb(a), Jsonb(b)) | (Array(a), Array(b)) => a.as_ref().cmp(b.as_ref()),
-            (Numeric(a), Numeric(b)) => a.as_ref().cmp(b.as_ref()),
+            (Numeric(a), Numeric(b)) | (Inet(a), Inet(b)) => a.as_ref().cmp(b.as_ref()),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Bytes(a), Bytes(b)) => a.as_ref().cmp(b.as_ref()),
             _ => self.rank().cmp(&other.rank()),
@@ -318,9 +326,11 @@ impl Hash for DatumRef<'_> {
             DatumRef::Uuid(v) => v.hash(state),
             DatumRef::Interval(v) => v.hash(state),
             DatumRef::Text(v) => v.hash(state),
-            DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) | DatumRef::Array(v) => {
-                v.hash(state)
-            }
+            DatumRef::Bytes(v)
+            | DatumRef::Numeric(v)
+            | DatumRef::Inet(v)
+            | DatumRef::Jsonb(v)
+            | DatumRef::Array(v) => v.hash(state),
         }
     }
 }

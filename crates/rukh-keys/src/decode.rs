@@ -10,6 +10,7 @@ use crate::error::KeyDecodeError;
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::times::calendar::DAY_MICROS;
 use crate::times::interval::Interval;
+use crate::types::inet::Inet;
 use crate::types::{DataType, decimal_max, time_unit};
 use std::borrow::Cow;
 
@@ -336,6 +337,7 @@ fn variable<'a>(
     *out = match slot.ty {
         DataType::Varchar(_) => DatumRef::Text(text(bytes, offset)?),
         DataType::Numeric { .. } => DatumRef::Numeric(bytes),
+        DataType::Inet | DataType::Cidr => DatumRef::Inet(bytes),
         DataType::Json => DatumRef::Text(text(bytes, offset)?),
         DataType::Jsonb => DatumRef::Jsonb(bytes),
         DataType::Array(_) | DataType::Record(_) => DatumRef::Array(bytes),
@@ -346,6 +348,8 @@ fn variable<'a>(
         _ => DatumRef::Bytes(bytes),
     };
     let is_form = match (slot.ty, &*out) {
+        (DataType::Inet, DatumRef::Inet(form)) => Inet::of_form(form).is_some(),
+        (DataType::Cidr, DatumRef::Inet(form)) => Inet::of_form(form).is_some_and(Inet::is_network),
         (DataType::Array(element), DatumRef::Array(form)) => is_array_form(*element, form),
         (DataType::Record(of), DatumRef::Array(form)) => record_values(of, form).is_some(),
         _ => true,

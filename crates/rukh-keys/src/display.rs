@@ -4,8 +4,8 @@ use crate::datum::{Datum, DatumRef};
 use crate::json::Jsonb;
 use crate::layout::{KeyColumn, KeyLayout};
 use crate::output::{
-    double_text, real_text, shown_array, shown_record, write_date, write_decimal, write_hex, write_numeric,
-    write_time, write_timestamp, write_uuid,
+    double_text, inet_text, real_text, shown_array, shown_record, write_date, write_decimal, write_hex,
+    write_numeric, write_time, write_timestamp, write_uuid,
 };
 use crate::range::{Edge, Span};
 use crate::times::interval_style::IntervalStyle;
@@ -50,6 +50,7 @@ fn write_datum(datum: &DatumRef<'_>, ty: Option<DataType>, f: &mut fmt::Formatte
             }
         }),
         DatumRef::Uuid(bytes) => write_uuid(bytes, f),
+        DatumRef::Inet(form) => write_quoted(&inet_text(form, ty == Some(DataType::Cidr)), f),
         DatumRef::Interval(interval) => f.write_str(&interval.text()),
         DatumRef::Array(form) => match ty {
             Some(DataType::Array(element)) => {

@@ -231,6 +231,7 @@ fn encode_ascending(slot: &Slot, datum: &DatumRef<'_>, out: &mut Vec<u8>) -> Res
         (DataType::Varchar(_), DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Varbinary(_), DatumRef::Bytes(bytes)) => encode_variable(slot, bytes, out),
         (DataType::Numeric { .. }, DatumRef::Numeric(form)) => encode_variable(slot, form, out),
+        (DataType::Inet | DataType::Cidr, DatumRef::Inet(form)) => encode_variable(slot, form, out),
         (DataType::Array(_) | DataType::Record(_), DatumRef::Array(form)) => encode_variable(slot, form, out),
         (DataType::Json, DatumRef::Text(text)) => encode_variable(slot, text.as_bytes(), out),
         (DataType::Jsonb, DatumRef::Jsonb(form)) => encode_variable(slot, form, out),

@@ -115,6 +115,12 @@ pub enum ValueError {
         /// The text.
         text: String,
     },
+    /// A text is a network with bits set behind its mask (22P02).
+    #[error("invalid cidr value: \"{text}\"")]
+    NoNetwork {
+        /// The text.
+        text: String,
+    },
     /// A text is no array (22P02).
     #[error("malformed array literal: \"{text}\"")]
     InvalidArray {

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 /// | integers      | the key encoding as BIGINT                            |
 /// | floats        | the key encoding as DOUBLE                            |
 /// | decimal       | the unscaled value in the 16-byte key encoding        |
-/// | numeric, array | its form                                             |
+/// | numeric, inet, array | its form                                             |
 /// | date          | the key encoding                                      |
 /// | time          | the key encoding as TIME(6)                           |
 /// | timestamps    | the key encoding                                      |
@@ -38,7 +38,9 @@ fn hashed_bytes(datum: &Datum) -> Cow<'_, [u8]> {
     match datum {
         Datum::Null => {}
         Datum::Text(text) => return Cow::Borrowed(text.as_bytes()),
-        Datum::Bytes(bytes) | Datum::Numeric(bytes) | Datum::Array(bytes) => return Cow::Borrowed(bytes),
+        Datum::Bytes(bytes) | Datum::Numeric(bytes) | Datum::Inet(bytes) | Datum::Array(bytes) => {
+            return Cow::Borrowed(bytes);
+        }
         Datum::Jsonb(form) => return Cow::Owned(Jsonb::new(form).order_key()),
         Datum::Interval(interval) => put_i128(interval.length(), &mut out),
         Datum::Uuid(bytes) => return Cow::Borrowed(bytes),

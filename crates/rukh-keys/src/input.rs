@@ -12,6 +12,7 @@ use crate::times::calendar::{
 use crate::times::datetime::{Day, Failure, Moment, read_moment, read_time};
 use crate::times::interval::Interval;
 use crate::times::zones::Zone;
+use crate::types::inet::Inet;
 use crate::types::records::{RecordField, RecordType};
 use crate::types::{DataType, decimal_max};
 use std::cmp::Ordering;
@@ -30,6 +31,7 @@ impl DataType {
     /// | TIMESTAMP                | `2012-01-31`, `2012-01-31 12:30:15.25`, `2012-01-31T12:30`; a zone is ignored |
     /// | TIMESTAMP WITH TIME ZONE | the same with `Z`, `+02:00`, `PST` or `Europe/Berlin`; without a zone it is UTC |
     /// | UUID                     | any case, with or without hyphens or braces                 |
+    /// | INET, CIDR               | `10.1.2.3`, `10.1.2.3/8`, `2001:db8::/32`; a CIDR has no bits behind its mask |
     /// | CHAR, VARCHAR            | the text itself                                             |
     /// | NUMERIC                  | as DECIMAL, and `NaN`                                        |
     /// | INTERVAL                 | `1 day 02:00`, `2 weeks ago`, `P1DT2H`                       |
@@ -56,6 +58,19 @@ impl DataType {
                 Datum::Timestamp(self.parse_timestamp(text)?)
             }
             DataType::Uuid => Datum::Uuid(self.parse_uuid(text)?),
+            DataType::Inet => match Inet::parse(text) {
+                Some(address) => Datum::Inet(address.to_form()),
+                None => return Err(self.syntax(text)),
+            },
+            DataType::Cidr => match Inet::parse_network(text) {
+                Some(Ok(network)) => Datum::Inet(network.to_form()),
+                Some(Err(())) => {
+                    return Err(ValueError::NoNetwork {
+                        text: text.to_owned(),
+                    });
+                }
+                None => return Err(self.syntax(text)),
+            },
             DataType::Interval => Datum::Interval(self.parse_interval(text)?),
             DataType::Enum(of) => match of.definition().code(text) {
                 Some(code) => return Ok(Datum::Int(i64::from(code))),

@@ -309,6 +309,8 @@ fn column_form(columns: &[KeyColumn], position: usize, before: Option<&Slot>) ->
     match column.ty {
         DataType::Boolean if !column.nullable => Form::Bit(next_bit(column, before)),
         DataType::Numeric { .. }
+        | DataType::Inet
+        | DataType::Cidr
         | DataType::Varchar(_)
         | DataType::Varbinary(_)
         | DataType::Array(_)

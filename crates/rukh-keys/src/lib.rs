@@ -83,4 +83,5 @@ pub use types::DataType;
 pub use types::enums::{
     EnumDefinition, EnumLabel, EnumType, LabelError, LabelPlace, quoted_name, type_sql_name,
 };
+pub use types::inet::{CIDR_WIDE, INET_WIDE, Inet};
 pub use types::records::{RecordDefinition, RecordField, RecordType};

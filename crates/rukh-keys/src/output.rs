@@ -10,6 +10,7 @@ use crate::times::calendar::{
 };
 use crate::times::interval_style::IntervalStyle;
 use crate::types::DataType;
+use crate::types::inet::Inet;
 use crate::types::records::RecordType;
 use std::fmt::{self, Write};
 
@@ -51,6 +52,7 @@ impl DataType {
                 }
             }),
             Datum::Uuid(bytes) => write_uuid(bytes, out),
+            Datum::Inet(form) => out.write_str(&inet_text(form, *self == DataType::Cidr)),
             Datum::Interval(interval) => out.write_str(&interval.text_in(style)),
             Datum::Array(form) => match self {
                 DataType::Array(element) => out.write_str(&shown_array(**element, form, style)),
@@ -198,6 +200,17 @@ pub(crate) fn write_uuid(bytes: &[u8; 16], out: &mut impl Write) -> fmt::Result 
         write!(out, "{byte:02x}")?;
     }
     Ok(())
+}
+
+/// Returns an address or a network as text; bytes that are none as such.
+pub(crate) fn inet_text(form: &[u8], is_network: bool) -> String {
+    let mut text = String::new();
+    match Inet::of_form(form) {
+        Some(value) => text = value.text(is_network),
+        // Writing into a String does not fail.
+        None => drop(write_hex(form, &mut text)),
+    }
+    text
 }
 
 /// Writes a DOUBLE in the fewest digits that read back as the same value.

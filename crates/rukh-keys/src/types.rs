@@ -3,6 +3,7 @@
 //! Bringing values into the form of a type is in `check`, reading and writing them as text in `input` and `output`.
 
 pub(crate) mod enums;
+pub(crate) mod inet;
 pub(crate) mod records;
 
 use crate::datum::Datum;
@@ -95,6 +96,10 @@ pub enum DataType {
     Record(RecordType),
     /// `UUID`.
     Uuid,
+    /// `INET`: an address of a host, with the length of its network's mask.
+    Inet,
+    /// `CIDR`: a network.
+    Cidr,
     /// `CHAR(n)`: text of up to `n` characters, of which keys have room for `n` bytes of UTF-8; trailing blanks do not count.
     Char(u32),
     /// `VARCHAR` or `VARCHAR(n)`: text of up to `n` characters.
@@ -166,7 +171,7 @@ impl DataType {
         }
     }
 
-    /// Returns the bytes a value takes in a key, tag not counted, or `None` for NUMERIC, VARCHAR and
+    /// Returns the bytes a value takes in a key, tag not counted, or `None` for NUMERIC, INET, CIDR, VARCHAR and
     /// VARBINARY, which vary, and for types that are not in keys. A BOOLEAN counts one byte, although several may share it.
     pub fn key_width(&self) -> Option<usize> {
         Some(match self {
@@ -181,6 +186,7 @@ impl DataType {
             DataType::Uuid => 16,
             DataType::Char(length) | DataType::Binary(length) => *length as usize,
             DataType::Numeric { .. } | DataType::Varchar(_) | DataType::Varbinary(_) => return None,
+            DataType::Inet | DataType::Cidr => return None,
             DataType::Interval
             | DataType::Json
             | DataType::Jsonb
@@ -207,6 +213,7 @@ impl DataType {
                     | (DataType::Numeric { .. }, DataType::Numeric { .. })
                     | (DataType::Timestamp { .. }, DataType::Timestamp { .. })
                     | (DataType::TimestampTz { .. }, DataType::TimestampTz { .. })
+                    | (DataType::Cidr, DataType::Inet)
             )
     }
 
@@ -228,6 +235,11 @@ impl DataType {
     /// Whether this is CHAR or VARCHAR.
     pub fn is_text(&self) -> bool {
         matches!(self, DataType::Char(_) | DataType::Varchar(_))
+    }
+
+    /// Whether this is INET or CIDR.
+    pub fn is_inet(&self) -> bool {
+        matches!(self, DataType::Inet | DataType::Cidr)
     }
 
     /// Whether this is BINARY or VARBINARY.
@@ -413,6 +425,8 @@ impl fmt::Display for DataType {
             DataType::Enum(of) => f.write_str(&of.sql_name()),
             DataType::Record(of) => f.write_str(&of.sql_name()),
             DataType::Uuid => f.write_str("UUID"),
+            DataType::Inet => f.write_str("INET"),
+            DataType::Cidr => f.write_str("CIDR"),
             DataType::Char(length) => write!(f, "CHAR({length})"),
             DataType::Varchar(None) => f.write_str("VARCHAR"),
             DataType::Varchar(Some(limit)) => write!(f, "VARCHAR({limit})"),
@@ -498,6 +512,8 @@ impl Spelling {
             ("json", []) => DataType::Json,
             ("jsonb", []) => DataType::Jsonb,
             ("uuid", []) => DataType::Uuid,
+            ("inet", []) => DataType::Inet,
+            ("cidr", []) => DataType::Cidr,
             ("char" | "character", []) => DataType::Char(1),
             ("char" | "character", [length]) => DataType::Char(self.length(*length)?),
             ("varchar" | "character varying" | "text" | "string", []) => DataType::Varchar(None),
@@ -590,6 +606,8 @@ enum StoredType {
     Array(Box<StoredType>),
     Enum(EnumDefinition),
     Record(RecordDefinition),
+    Inet,
+    Cidr,
 }
 
 impl From<StoredType> for DataType {
@@ -608,6 +626,8 @@ impl From<StoredType> for DataType {
             StoredType::Timestamp => DataType::TIMESTAMP,
             StoredType::TimestampTz => DataType::TIMESTAMP_TZ,
             StoredType::Uuid => DataType::Uuid,
+            StoredType::Inet => DataType::Inet,
+            StoredType::Cidr => DataType::Cidr,
             StoredType::Interval => DataType::Interval,
             StoredType::Array(element) => DataType::from(*element).array(),
             StoredType::Enum(definition) => DataType::Enum(EnumType::of(definition)),
@@ -641,6 +661,8 @@ impl From<DataType> for StoredType {
             DataType::TIMESTAMP => StoredType::Timestamp,
             DataType::TIMESTAMP_TZ => StoredType::TimestampTz,
             DataType::Uuid => StoredType::Uuid,
+            DataType::Inet => StoredType::Inet,
+            DataType::Cidr => StoredType::Cidr,
             DataType::Interval => StoredType::Interval,
             DataType::Array(element) => StoredType::Array(Box::new(StoredType::from(*element))),
             DataType::Enum(of) => StoredType::Enum(of.definition().clone()),

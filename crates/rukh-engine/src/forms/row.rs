@@ -21,7 +21,8 @@
 use crate::forms::counter::CHANGED;
 use rukh_catalog::ColumnId;
 use rukh_keys::{
-    DAY_MICROS, DataType, Datum, DatumRef, Interval, NumericParts, TIMESTAMP_MAX, TIMESTAMP_MIN, ValueError,
+    DAY_MICROS, DataType, Datum, DatumRef, Inet, Interval, NumericParts, TIMESTAMP_MAX, TIMESTAMP_MIN,
+    ValueError,
 };
 use std::borrow::Cow;
 use thiserror::Error;
@@ -385,6 +386,10 @@ fn variable_bytes<'d>(ty: &DataType, datum: &'d Datum) -> Result<&'d [u8], Value
         Datum::Jsonb(form) if *ty == DataType::Jsonb => Ok(form),
         Datum::Array(form) if ty.is_composed() => Ok(form),
         Datum::Bytes(bytes) if ty.is_bytes() => Ok(bytes),
+        Datum::Inet(form) if ty.is_inet() => match Inet::of_form(form) {
+            Some(_) => Ok(form),
+            None => Err(mismatch(ty, datum)),
+        },
         Datum::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => match NumericParts::is_form(form) {
             true => Ok(form),
             false => Err(mismatch(ty, datum)),
@@ -444,6 +449,10 @@ fn read_variable<'a>(ty: &DataType, slot: usize, bytes: &'a [u8]) -> Result<Datu
         return form.ok_or(RowDecodeError::InvalidValue { slot, ty: *ty });
     }
     match ty {
+        DataType::Inet | DataType::Cidr => {
+            let form = Inet::of_form(bytes).map(|_| DatumRef::Inet(Cow::Borrowed(bytes)));
+            return form.ok_or(RowDecodeError::InvalidValue { slot, ty: *ty });
+        }
         DataType::Jsonb => return Ok(DatumRef::Jsonb(Cow::Borrowed(bytes))),
         ty if ty.is_composed() => return Ok(DatumRef::Array(Cow::Borrowed(bytes))),
         _ => {}
@@ -589,6 +598,8 @@ mod tests {
         DataType::TIMESTAMP,
         DataType::TIMESTAMP_TZ,
         DataType::Uuid,
+        DataType::Inet,
+        DataType::Cidr,
         DataType::Interval,
         DataType::Json,
         DataType::Jsonb,
@@ -615,6 +626,9 @@ mod tests {
             }),
             prop::collection::vec(any::<u8>(), 0..4).prop_map(Datum::Numeric),
             any::<[u8; 16]>().prop_map(Datum::Uuid),
+            "1?0\\.[01]\\.0\\.0/[12]?[0-9]|[0-3]::/[3-6][0-9]"
+                .prop_map(|text| DataType::Inet.parse_text(&text).unwrap()),
+            prop::collection::vec(0..4_u8, 0..8).prop_map(Datum::Inet),
             any::<(i32, i32, i32)>().prop_map(|(months, days, micros)| {
                 let micros = micros.into();
                 Datum::Interval(Interval { months, days, micros })

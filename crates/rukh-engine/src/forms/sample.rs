@@ -313,7 +313,11 @@ fn fingerprint(datum: &DatumRef<'_>) -> u64 {
         DatumRef::Uuid(v) => xxh3_64(v),
         DatumRef::Text(v) => xxh3_64(v.as_bytes()),
         DatumRef::Interval(v) => xxh3_64(&v.to_bits().to_le_bytes()),
-        DatumRef::Bytes(v) | DatumRef::Numeric(v) | DatumRef::Jsonb(v) | DatumRef::Array(v) => xxh3_64(v),
+        DatumRef::Bytes(v)
+        | DatumRef::Numeric(v)
+        | DatumRef::Inet(v)
+        | DatumRef::Jsonb(v)
+        | DatumRef::Array(v) => xxh3_64(v),
     };
     found.max(1)
 }

@@ -59,6 +59,10 @@ pub enum Kind {
     JsonPath,
     /// UUID.
     Uuid,
+    /// INET.
+    Inet,
+    /// CIDR.
+    Cidr,
     /// TEXT, and VARCHAR without a length.
     Text,
     /// VARCHAR(n).
@@ -76,7 +80,7 @@ pub enum Kind {
 }
 
 /// All kinds of values but arrays and enums.
-static SCALARS: [Kind; 19] = [
+static SCALARS: [Kind; 21] = [
     Kind::Boolean,
     Kind::SmallInt,
     Kind::Integer,
@@ -92,6 +96,8 @@ static SCALARS: [Kind; 19] = [
     Kind::Json,
     Kind::Jsonb,
     Kind::Uuid,
+    Kind::Inet,
+    Kind::Cidr,
     Kind::Text,
     Kind::Varchar,
     Kind::Char,
@@ -150,6 +156,8 @@ impl Kind {
             DataType::Json => Kind::Json,
             DataType::Jsonb => Kind::Jsonb,
             DataType::Uuid => Kind::Uuid,
+            DataType::Inet => Kind::Inet,
+            DataType::Cidr => Kind::Cidr,
             DataType::Varchar(None) => Kind::Text,
             DataType::Varchar(Some(_)) => Kind::Varchar,
             DataType::Char(_) => Kind::Char,
@@ -191,6 +199,8 @@ impl Kind {
             Kind::Jsonb => "jsonb",
             Kind::JsonPath => "jsonpath",
             Kind::Uuid => "uuid",
+            Kind::Inet => "inet",
+            Kind::Cidr => "cidr",
             Kind::Text => "text",
             Kind::Varchar => "varchar",
             Kind::Char => "bpchar",
@@ -230,6 +240,8 @@ impl fmt::Display for Kind {
             Kind::Jsonb => "jsonb",
             Kind::JsonPath => "jsonpath",
             Kind::Uuid => "uuid",
+            Kind::Inet => "inet",
+            Kind::Cidr => "cidr",
             Kind::Text => "text",
             Kind::Varchar => "character varying",
             Kind::Char => "character",
@@ -245,8 +257,8 @@ impl fmt::Display for Kind {
 pub fn context(from: Kind, to: Kind) -> Option<Context> {
     use Context::{Assignment, Explicit, Implicit};
     use Kind::{
-        Array, BigInt, Boolean, Date, Double, Integer, Interval, Json, Jsonb, Numeric, Real, SmallInt, Time,
-        Timestamp, TimestampTz,
+        Array, BigInt, Boolean, Cidr, Date, Double, Inet, Integer, Interval, Json, Jsonb, Numeric, Real,
+        SmallInt, Time, Timestamp, TimestampTz,
     };
     Some(match (from, to) {
         (from, to) if from == to || from.is_text() && to.is_text() => Implicit,
@@ -263,7 +275,8 @@ pub fn context(from: Kind, to: Kind) -> Option<Context> {
         (Numeric, to) if to.is_float() => Implicit,
         (Numeric, to) if to.is_integer() => Assignment,
         (Integer, Boolean) | (Boolean, Integer) => Explicit,
-        (Json, Jsonb) | (Jsonb, Json) => Assignment,
+        (Json, Jsonb) | (Jsonb, Json) | (Inet, Cidr) => Assignment,
+        (Cidr, Inet) => Implicit,
         (Jsonb, to) if to == Boolean || to == Numeric || to.is_integer() || to.is_float() => Explicit,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Interval) => Implicit,
         (Timestamp | TimestampTz, Date | Time) | (TimestampTz, Timestamp) | (Interval, Time) => Assignment,

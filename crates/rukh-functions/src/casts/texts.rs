@@ -28,7 +28,8 @@ use datafusion::logical_expr::{
 };
 use rukh_keys::{DataType, Datum};
 
-use crate::scalars::datums_from_array;
+use crate::errors::external;
+use crate::scalars::{cast_text, datums_from_array};
 use crate::types::{TYPE_KEY, data_type_of};
 
 /// What casts to VARCHAR(n) are spelled with: `left` under another name, which takes the text of a value of any type.
@@ -70,7 +71,7 @@ pub fn cast_to_text(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
 /// Returns an argument of concat as text; `None` where DataFusion writes it as PostgreSQL does.
 pub fn concatenated(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr.get_type(schema) {
-        Ok(ArrowType::Boolean) => Some(TEXT.call(vec![expr.clone()])),
+        Ok(ArrowType::Boolean | ArrowType::FixedSizeBinary(_)) => Some(TEXT.call(vec![expr.clone()])),
         _ => cast_to_text(expr, schema),
     }
 }
@@ -124,7 +125,10 @@ fn text_lists(lists: &ListArray) -> DataFusionResult<ListArray> {
         Some(inner) => Arc::new(text_lists(inner)?),
         None => {
             let field = Field::new("", lists.value_type(), true);
-            Arc::new(texts(lists.values(), &data_type_of(&field))?)
+            let ty = data_type_of(&field);
+            let datums = datums_from_array(lists.values(), &ty).map_err(external)?;
+            let text = |datum: &Datum| (!datum.is_null()).then(|| cast_text(datum, &ty));
+            Arc::new(datums.iter().map(text).collect::<StringArray>())
         }
     };
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));

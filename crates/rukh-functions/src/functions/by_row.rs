@@ -1,6 +1,6 @@
 //! Functions that are computed row by row: a name, and what it makes of the values of a row. Their signatures are those of the
 //! table (`signatures::table`), which a call's arguments have when they come here; NULL in gives NULL out, but of `quote_nullable`,
-//! `jsonb_set_lax` and `array_assign`.
+//! `jsonb_set_lax`, `array_assign` and `overlaps`.
 //!
 //! | functions                                         | what                                                     |
 //! |---------------------------------------------------|----------------------------------------------------------|
@@ -12,6 +12,9 @@
 //! | `array_dims`, `array_length`, … , `trim_array`    | dimensions of arrays, see `dimensions`                    |
 //! | `int2shl`, `int2shr`                              | `<<` and `>>` of SMALLINT                                 |
 //! | `substr`, `btrim`, … of byte strings              | see `bytes`                                               |
+//! | `host`, `network`, `inet_merge`, …                | of addresses and networks, see `networks`                |
+//! | `to_number`                                       | numbers out of reports, see `number_input`               |
+//! | `overlaps`                                        | of spans of time, see `overlaps`                         |
 //! | `quote_ident`, `quote_literal`, `quote_nullable`  | see `quoting`                                             |
 //! | `jsonb_set`, `jsonb_contains`, …                  | see `json`                                                |
 //! | `to_hex`, `factorial`, `unistr`, `make_date`, `to_date` |                                                          |
@@ -26,7 +29,7 @@ use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::utils::make_scalar_function;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use rukh_error::SqlError;
 
@@ -34,8 +37,12 @@ use crate::forms::intervals::{arrow_of, interval_of};
 use crate::functions::common::row_values::{Compute, bytes, float, int4, integer, number};
 use crate::functions::times::moment_parts::days_of;
 use crate::functions::{
-    json, lists::dimensions, numbers::degrees, texts::bytes as byte_strings, texts::quoting,
-    times::moment_input,
+    json,
+    lists::dimensions,
+    networks,
+    numbers::{degrees, number_input},
+    texts::{bytes as byte_strings, quoting},
+    times::{moment_input, overlaps},
 };
 use crate::numbers::Number;
 use crate::signatures::overloaded::column_type;
@@ -55,6 +62,7 @@ pub const BITWISE_NOT: &str = "bitwise_not";
 const FUNCTIONS: [(&str, Compute); 19] = [
     ("timezone_of_interval", moved),
     (BITWISE_NOT, |values| match values.first() {
+        Some(ScalarValue::FixedSizeBinary(..)) => networks::inverted(values),
         Some(ScalarValue::Int16(Some(value))) => Ok(ScalarValue::Int16(Some(!value))),
         Some(ScalarValue::Int32(Some(value))) => Ok(ScalarValue::Int32(Some(!value))),
         _ => Ok(ScalarValue::Int64(Some(!integer(values, 0)?))),
@@ -136,15 +144,18 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         .chain(&dimensions::FUNCTIONS)
         .chain(&byte_strings::FUNCTIONS)
         .chain(&quoting::FUNCTIONS)
+        .chain(&networks::FUNCTIONS)
         .chain(&json::ask::FUNCTIONS)
         .chain(&json::change::FUNCTIONS)
-        .chain(&json::objects::FUNCTIONS);
+        .chain(&json::objects::FUNCTIONS)
+        .chain([&number_input::FUNCTION]);
     let strict = all.map(|function| (function, true));
     strict
         .chain([
             (&quoting::OF_NULLS, false),
             (&json::change::SET_LAX, false),
             (&dimensions::ASSIGN, false),
+            (&overlaps::FUNCTION, false),
         ])
         .map(|((name, compute), is_strict)| {
             let signature = Signature::user_defined(Volatility::Immutable);
@@ -160,6 +171,11 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
 /// Returns the function of a name.
 pub fn function(name: &str) -> Option<Arc<ScalarUDF>> {
     functions().find(|function| function.name() == name)
+}
+
+/// Returns a call of the function of a name.
+pub fn call(name: &str, arguments: Vec<Expr>) -> Option<Expr> {
+    function(name).map(|function| function.call(arguments))
 }
 
 /// A function, identified by its name.

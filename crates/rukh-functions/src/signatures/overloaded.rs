@@ -439,6 +439,8 @@ pub fn column_type(kind: Kind, literal: Option<&str>) -> Option<DataType> {
         Kind::Timestamp => DataType::TIMESTAMP,
         Kind::TimestampTz => DataType::TIMESTAMP_TZ,
         Kind::Uuid => DataType::Uuid,
+        Kind::Inet => DataType::Inet,
+        Kind::Cidr => DataType::Cidr,
         Kind::Interval => DataType::Interval,
         Kind::Json => DataType::Json,
         Kind::Jsonb => DataType::Jsonb,

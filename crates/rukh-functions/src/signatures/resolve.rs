@@ -34,6 +34,7 @@ enum Category {
     Moment,
     Span,
     Array,
+    Network,
     Other(Kind),
     Polymorphic,
 }
@@ -48,6 +49,7 @@ fn category(kind: Kind) -> Category {
         Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz => Category::Moment,
         Kind::Interval => Category::Span,
         Kind::Array(_) => Category::Array,
+        Kind::Inet | Kind::Cidr => Category::Network,
         Kind::Uuid
         | Kind::Bytes
         | Kind::Json
@@ -61,7 +63,7 @@ fn category(kind: Kind) -> Category {
 fn is_preferred(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Boolean | Kind::Double | Kind::Text | Kind::TimestampTz | Kind::Interval
+        Kind::Boolean | Kind::Double | Kind::Text | Kind::TimestampTz | Kind::Interval | Kind::Inet
     )
 }
 

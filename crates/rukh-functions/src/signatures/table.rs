@@ -31,7 +31,7 @@ gcd lcm: (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 pi: () float8
 factorial: (int8) numeric
 int2shl int2shr: (int2 int4) int2
-bitwise_not: (int2) int2, (int4) int4, (int8) int8
+bitwise_not: (int2) int2, (int4) int4, (int8) int8, (inet) inet
 
 ascii: (text) int4
 bit_length octet_length: (text) int4, (bytea) int4
@@ -56,6 +56,7 @@ overlay: (text text int4) text, (text text int4 int4) text, (bytea bytea int4) b
 substring: (text int4) text, (text int4 int4) text, (bytea int4) bytea, (bytea int4 int4) bytea
 substr: (text int4) text, (text int4 int4) text, (bytea int4) bytea, (bytea int4 int4) bytea
 unistr: (text) text
+to_number: (text text) numeric
 to_hex: (int4) text, (int8) text
 md5: (text) text, (bytea) text
 sha224 sha256 sha384 sha512: (bytea) bytea
@@ -90,6 +91,12 @@ to_date: (text text) date
 age: (timestamp) interval, (timestamp timestamp) interval, (timestamptz) interval, (timestamptz timestamptz) interval
 justify_days justify_hours justify_interval: (interval) interval
 isfinite: (date) bool, (interval) bool, (timestamp) bool, (timestamptz) bool
+overlaps: (time time time time) bool, (time time time interval) bool, \\
+    (time interval time time) bool, (time interval time interval) bool, \\
+    (timestamp timestamp timestamp timestamp) bool, (timestamp timestamp timestamp interval) bool, \\
+    (timestamp interval timestamp timestamp) bool, (timestamp interval timestamp interval) bool, \\
+    (timestamptz timestamptz timestamptz timestamptz) bool, (timestamptz timestamptz timestamptz interval) bool, \\
+    (timestamptz interval timestamptz timestamptz) bool, (timestamptz interval timestamptz interval) bool
 make_date: (int4 int4 int4) date
 make_time: (int4 int4 float8) time
 make_timestamp: (int4 int4 int4 int4 int4 float8) timestamp
@@ -113,6 +120,24 @@ array_assign: (anyarray int4[] anyarray) anyarray, (uuid[] int4[] text[]) uuid[]
 
 enum_first enum_last: (anyenum) anyenum
 enum_range: (anyenum) anyarray, (anyenum anyenum) anyarray
+
+abbrev: (inet) text, (cidr) text
+broadcast hostmask netmask: (inet) inet
+family masklen: (inet) int4
+host: (inet) text
+network: (inet) cidr
+inet_merge: (inet inet) cidr
+inet_same_family network_sub network_subeq network_sup network_supeq network_overlap: (inet inet) bool
+inetnot: (inet) inet
+inetand inetor: (inet inet) inet
+inetpl: (inet int8) inet
+int8pl_inet: (int8 inet) inet
+inetmi_int8: (inet int8) inet
+inetmi: (inet inet) int8
+set_masklen: (inet int4) inet, (cidr int4) cidr
+network_show: (inet) text
+inet_to_cidr: (inet) cidr
+cidr_to_inet: (cidr) inet
 
 json_object_field: (json text) json
 json_object_field_text: (json text) text
@@ -150,7 +175,8 @@ make_interval: (int4 int4 int4 int4 int4 int4 float8) interval
 jsonb_path_exists_opr jsonb_path_match_opr: (jsonb jsonpath) bool
 jsonb_set jsonb_insert: (jsonb text[] jsonb bool) jsonb
 
-text: (bool) text, (bpchar) text
+cidr: (inet) cidr
+text: (bool) text, (bpchar) text, (inet) text
 bool: (int4) bool, (jsonb) bool
 int2: (int4) int2, (int8) int2, (float4) int2, (float8) int2, (numeric) int2, (jsonb) int2
 int4: (bool) int4, (int2) int4, (int8) int4, (float4) int4, (float8) int4, (numeric) int4, (jsonb) int4
@@ -164,7 +190,7 @@ const AGGREGATES: &str = "
 sum: (int2) int8, (int4) int8, (int8) numeric, (float4) float4, (float8) float8, (numeric) numeric, (interval) interval
 avg: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, (float8) float8, (numeric) numeric, (interval) interval
 max min: (int2) int2, (int4) int4, (int8) int8, (float4) float4, (float8) float8, (numeric) numeric, (text) text, (bpchar) bpchar, \\
-    (date) date, (time) time, (timestamp) timestamp, (timestamptz) timestamptz, (interval) interval, (anyarray) anyarray, (anyenum) anyenum
+    (date) date, (time) time, (timestamp) timestamp, (timestamptz) timestamptz, (interval) interval, (anyarray) anyarray, (anyenum) anyenum, (inet) inet
 stddev stddev_pop stddev_samp var_pop var_samp variance: (int2) numeric, (int4) numeric, (int8) numeric, (float4) float8, \\
     (float8) float8, (numeric) numeric
 corr covar_pop covar_samp regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy: (float8 float8) float8
@@ -203,12 +229,13 @@ const OPERATORS: &str = "
     (date timestamptz) bool, (timestamp date) bool, (timestamp timestamp) bool, (timestamp timestamptz) bool, \\
     (timestamptz date) bool, (timestamptz timestamp) bool, (timestamptz timestamptz) bool, (time time) bool, \\
     (interval interval) bool, (uuid uuid) bool, (bytea bytea) bool, (text text) bool, (bpchar bpchar) bool, (anyarray anyarray) bool, \\
-    (anyenum anyenum) bool, (jsonb jsonb) bool
+    (anyenum anyenum) bool, (jsonb jsonb) bool, (inet inet) bool
 ~ !~ ~* !~* ~~ !~~ ~~* !~~*: (text text) bool, (bpchar text) bool
 ||: (text text) text, (bytea bytea) bytea, (text anynonarray) text, (anynonarray text) text, \\
     (anycompatiblearray anycompatible) anycompatiblearray, (anycompatible anycompatiblearray) anycompatiblearray, \\
     (anycompatiblearray anycompatiblearray) anycompatiblearray, (jsonb jsonb) jsonb
 @> <@ &&: (anyarray anyarray) bool
+&& << <<= >> >>=: (inet inet) bool
 @> <@: (jsonb jsonb) bool
 ->: (json text) json, (json int4) json, (jsonb text) jsonb, (jsonb int4) jsonb
 ->>: (json text) text, (json int4) text, (jsonb text) text, (jsonb int4) text
@@ -225,6 +252,9 @@ const OPERATORS: &str = "
     (float8 float4) float8, (float8 float8) float8, (numeric numeric) numeric
 %: (int2 int2) int2, (int4 int4) int4, (int8 int8) int8, (numeric numeric) numeric
 & | #: (int2 int2) int2, (int4 int4) int4, (int8 int8) int8
+& |: (inet inet) inet
++: (inet int8) inet, (int8 inet) inet
+-: (inet int8) inet, (inet inet) int8
 << >>: (int2 int4) int2, (int4 int4) int4, (int8 int4) int8
 +: (date int4) date, (int4 date) date, (date time) timestamp, (time date) timestamp, (date interval) timestamp, \\
     (interval date) timestamp, (time interval) time, (interval time) time, (timestamp interval) timestamp, \\

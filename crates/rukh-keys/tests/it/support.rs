@@ -40,6 +40,9 @@ pub fn any_type() -> BoxedStrategy<DataType> {
         DataType::TIMESTAMP,
         DataType::TIMESTAMP_TZ,
         DataType::Uuid,
+        DataType::Inet,
+        DataType::Cidr,
+        DataType::Inet.array(),
         DataType::Varchar(None),
         DataType::Varbinary(None),
         DataType::Integer.array(),
@@ -146,6 +149,15 @@ pub fn any_value(ty: DataType) -> BoxedStrategy<Datum> {
             .boxed(),
         DataType::Uuid => prop_oneof![Just([0; 16]), Just([0xff; 16]), any::<[u8; 16]>()]
             .prop_map(Datum::Uuid)
+            .boxed(),
+        DataType::Inet | DataType::Cidr => (any::<bool>(), any::<u128>(), 0..=128_u8)
+            .prop_map(move |(is_v6, address, mask)| {
+                let text = match is_v6 {
+                    true => format!("{}/{mask}", std::net::Ipv6Addr::from_bits(address)),
+                    false => format!("{}/{}", std::net::Ipv4Addr::from_bits(address as u32), mask % 33),
+                };
+                checked(ty, DataType::Inet.parse_text(&text).unwrap())
+            })
             .boxed(),
         DataType::Array(element) => proptest::collection::vec(any_value(*element), 0..4)
             .prop_map(move |values| {

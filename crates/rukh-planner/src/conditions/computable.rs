@@ -93,6 +93,7 @@ fn sample(ty: DataType) -> Option<Value<'static>> {
         DataType::Time { .. } => Value::Time(0),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Value::Timestamp(0),
         DataType::Uuid => Value::Uuid([0; 16]),
+        DataType::Inet | DataType::Cidr => Value::Inet(Cow::Borrowed(&[])),
         DataType::Enum(of) => Value::Enum(0, of),
         ty if ty.is_text() => Value::Text(Cow::Borrowed("")),
         ty if ty.is_bytes() => Value::Bytes(Cow::Borrowed(&[])),

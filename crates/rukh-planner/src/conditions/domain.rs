@@ -88,9 +88,14 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
         (_, Value::Text(text)) if ty.is_text() => place_text(ty, text),
         (_, Value::Bytes(bytes)) if ty.is_bytes() => Some(place_bytes(ty, bytes)),
         (DataType::Array(element), Value::Array(form, of)) if compared_element(*element) == Some(*of) => {
-            Some(place_form(ty, form))
+            Some(place_form(ty, Datum::Array(form.to_vec())))
         }
-        (DataType::Record(of), Value::Row(form, other)) if of == *other => Some(place_form(ty, form)),
+        (DataType::Record(of), Value::Row(form, other)) if of == *other => {
+            Some(place_form(ty, Datum::Array(form.to_vec())))
+        }
+        (DataType::Inet | DataType::Cidr, Value::Inet(form)) => {
+            Some(place_form(ty, Datum::Inet(form.to_vec())))
+        }
         (_, Value::Float(value)) => place_by_float(ty, *value),
         (_, Value::NaN) if ty.is_integer() || matches!(ty, DataType::Decimal { .. }) => {
             Some(Place::between(Cut::Max))
@@ -101,9 +106,8 @@ pub(crate) fn place(ty: DataType, constant: &Value<'_>) -> Option<Place> {
     }
 }
 
-/// Returns where an array or a row lies among the values of its type.
-fn place_form(ty: DataType, form: &[u8]) -> Place {
-    let datum = Datum::Array(form.to_vec());
+/// Returns where an array, a row or an address lies among the values of its type.
+fn place_form(ty: DataType, datum: Datum) -> Place {
     Place {
         less: cut_before(ty, &datum),
         not_greater: cut_after(ty, &datum),
@@ -530,7 +534,7 @@ pub(crate) fn cut_before(ty: DataType, datum: &Datum) -> Cut {
         Datum::Numeric(_) if *datum == least_numeric(ty) => Cut::Min,
         Datum::Numeric(_) => Cut::before(datum.clone()),
         Datum::Array(form) if form == EMPTY_ARRAY => Cut::Min,
-        Datum::Uuid(_) | Datum::Float(_) | Datum::Array(_) => Cut::before(datum.clone()),
+        Datum::Uuid(_) | Datum::Float(_) | Datum::Array(_) | Datum::Inet(_) => Cut::before(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at)),
     }
 }
@@ -546,7 +550,7 @@ pub(crate) fn cut_after(ty: DataType, datum: &Datum) -> Cut {
         },
         Datum::Float(value) if value.is_nan() => Cut::Max,
         Datum::Numeric(form) if *form == NUMERIC_NAN => Cut::Max,
-        Datum::Float(_) | Datum::Numeric(_) | Datum::Array(_) => Cut::after(datum.clone()),
+        Datum::Float(_) | Datum::Numeric(_) | Datum::Array(_) | Datum::Inet(_) => Cut::after(datum.clone()),
         other => ordinal(ty, other).map_or(Cut::Max, |at| cut_at(ty, at.saturating_add(1))),
     }
 }

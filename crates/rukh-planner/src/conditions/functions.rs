@@ -494,6 +494,7 @@ fn hash_of<'a>(value: &Value<'_>, bytes: u8) -> Option<Value<'a>> {
         Value::Enum(code, _) => Datum::Int(*code),
         Value::Text(text) => Datum::Text(text.to_string()),
         Value::Bytes(bytes) => Datum::Bytes(bytes.to_vec()),
+        Value::Inet(form) => Datum::Inet(form.to_vec()),
         Value::Array(form, _) | Value::Row(form, _) => Datum::Array(form.to_vec()),
         Value::Null => return Some(Value::Null),
     };

@@ -41,6 +41,8 @@ pub(crate) enum Value<'a> {
     /// Microseconds since 1970, of any size; infinities are the ends of 128 bits.
     Timestamp(i128),
     Uuid([u8; 16]),
+    /// The form of an address or a network: they compare.
+    Inet(Cow<'a, [u8]>),
     /// The code of a label.
     Enum(i64, EnumType),
     Text(Cow<'a, str>),
@@ -76,6 +78,7 @@ impl<'a> Value<'a> {
                 })
             }
             (Datum::Uuid(bytes), DataType::Uuid) => Value::Uuid(*bytes),
+            (Datum::Inet(form), ty) if ty.is_inet() => Value::Inet(Cow::Borrowed(form)),
             (Datum::Int(code), DataType::Enum(of)) => Value::Enum(*code, of),
             (Datum::Text(text), ty) if ty.is_text() => Value::Text(Cow::Borrowed(text)),
             (Datum::Bytes(bytes), ty) if ty.is_bytes() => Value::Bytes(Cow::Borrowed(bytes)),
@@ -103,6 +106,7 @@ impl<'a> Value<'a> {
             Value::Time(micros) => Value::Time(micros),
             Value::Timestamp(micros) => Value::Timestamp(micros),
             Value::Uuid(bytes) => Value::Uuid(bytes),
+            Value::Inet(form) => Value::Inet(Cow::Owned(form.into_owned())),
             Value::Enum(code, of) => Value::Enum(code, of),
             Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Value::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
@@ -185,6 +189,7 @@ pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Date(_) | Timestamp(_), Date(_) | Timestamp(_)) => left.as_timestamp()?.cmp(&right.as_timestamp()?),
         (Time(a), Time(b)) => a.cmp(b),
         (Uuid(a), Uuid(b)) => a.cmp(b),
+        (Inet(a), Inet(b)) => a.cmp(b),
         (Enum(a, of), Enum(b, other)) if of == other => a.cmp(b),
         (Text(a), Text(b)) => a.cmp(b),
         (Bytes(a), Bytes(b)) => a.cmp(b),
@@ -293,6 +298,7 @@ fn reading_type(target: DataType, text: &str) -> Option<DataType> {
         DataType::Numeric { .. } if text.trim().eq_ignore_ascii_case("nan") => Some(DataType::NUMERIC),
         DataType::Numeric { .. } => scale_of_text(text, NUMERIC_HALF).map(|_| DataType::NUMERIC),
         DataType::Binary(_) => Some(DataType::Varbinary(None)),
+        DataType::Cidr => Some(DataType::Inet),
         ty if ty.is_integer() => Some(DataType::BigInt),
         ty => Some(ty.unrounded()),
     }

@@ -165,6 +165,7 @@ fn fraction(low: &Datum, high: &Datum, value: &Datum) -> f64 {
             (value - low) / (high - low)
         }
         (Datum::Bytes(low), Datum::Bytes(high), Datum::Bytes(value)) => bytes_fraction(low, high, value),
+        (Datum::Inet(low), Datum::Inet(high), Datum::Inet(value)) => bytes_fraction(low, high, value),
         (Datum::Uuid(low), Datum::Uuid(high), Datum::Uuid(value)) => bytes_fraction(low, high, value),
         _ => match (whole(low), whole(high), whole(value)) {
             (Some(low), Some(high), Some(value)) => {

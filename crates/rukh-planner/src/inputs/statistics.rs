@@ -22,7 +22,7 @@
 
 use std::collections::BTreeMap;
 
-use rukh_keys::{DataType, Datum, NumericParts};
+use rukh_keys::{DataType, Datum, Inet, NumericParts};
 
 use crate::conditions::domain::{as_point, count, is_point, ordinals};
 use crate::conditions::interval::{Cut, Interval, IntervalSet};
@@ -187,6 +187,7 @@ fn zero(ty: DataType) -> Datum {
         DataType::Time { .. } => Datum::Time(0),
         DataType::Timestamp { .. } | DataType::TimestampTz { .. } => Datum::Timestamp(0),
         DataType::Uuid => Datum::Uuid([0; 16]),
+        DataType::Inet | DataType::Cidr => Datum::Inet(Inet::default().to_form()),
         DataType::Interval => Datum::Interval(rukh_keys::Interval::default()),
         DataType::Json => Datum::Text("null".to_string()),
         DataType::Jsonb => Datum::Jsonb(vec![0]),

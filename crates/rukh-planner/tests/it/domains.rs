@@ -42,6 +42,8 @@ const TYPES: &[DataType] = &[
     DataType::Char(5),
     DataType::Array(&DataType::Integer),
     DataType::Array(&DataType::Varchar(None)),
+    DataType::Inet,
+    DataType::Cidr,
 ];
 
 /// All of them, and an enum.
@@ -143,6 +145,7 @@ fn raw_values(ty: DataType) -> Vec<Datum> {
         DataType::Array(element) => arrays(ty, element.is_text()),
         // Their values have no places in sets.
         DataType::Record(_) => Vec::new(),
+        DataType::Inet | DataType::Cidr => addresses(ty),
         DataType::Char(_) | DataType::Varchar(_) => texts(),
         DataType::Binary(_) | DataType::Varbinary(_) => byte_strings(),
     }
@@ -239,6 +242,27 @@ fn byte_strings() -> Vec<Datum> {
     all.map(|bytes| Datum::Bytes(bytes.to_vec())).to_vec()
 }
 
+fn addresses(ty: DataType) -> Vec<Datum> {
+    let all = [
+        "0.0.0.0/0",
+        "0.0.0.0",
+        "10.0.0.0/8",
+        "10.0.0.0/9",
+        "10.1.2.3",
+        "10.1.2.3/8",
+        "10.1.2.2/31",
+        "255.255.255.255",
+        "::/0",
+        "::",
+        "2001:db8::/32",
+        "2001:db8::1",
+        "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    ];
+    all.into_iter()
+        .filter_map(|text| ty.parse_text(text).ok())
+        .collect()
+}
+
 fn arrays(ty: DataType, are_texts: bool) -> Vec<Datum> {
     let all = match are_texts {
         true => [
@@ -306,6 +330,7 @@ pub fn comparable_types(ty: DataType) -> Vec<DataType> {
             DataType::Date | DataType::Timestamp { .. } | DataType::TimestampTz { .. }
         )
     };
+    let networks = |ty: &DataType| matches!(ty, DataType::Inet | DataType::Cidr);
     types()
         .into_iter()
         .filter(|other| {
@@ -315,6 +340,7 @@ pub fn comparable_types(ty: DataType) -> Vec<DataType> {
                 || (instants(&ty) && instants(other))
                 || (ty.is_text() && other.is_text())
                 || (ty.is_bytes() && other.is_bytes())
+                || (networks(&ty) && networks(other))
                 || *other == ty
         })
         .collect()

@@ -1,4 +1,4 @@
-//! Documents and labels as they are shown: in Arrow JSON, JSONB and enums are texts to clients and in files, with their type in the field's
+//! Documents, addresses and labels as they are shown: in Arrow JSON, JSONB, INET, CIDR and enums are texts to clients and in files, with their type in the field's
 //! metadata.
 
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use datafusion::arrow::datatypes::{
 use datafusion::error::DataFusionError;
 use rukh_error::SqlError;
 use rukh_functions::types::{TYPE_KEY, data_type_of_arrow, enum_of};
-use rukh_keys::Jsonb;
+use rukh_keys::{DataType, Inet, Jsonb};
 
 /// Returns the type that values of an Arrow type are shown in; `None` where they are shown as they are.
 fn shown_type(ty: &ArrowType) -> Option<ArrowType> {
     match ty {
-        ArrowType::LargeUtf8 | ArrowType::LargeBinary => Some(ArrowType::Utf8),
+        ArrowType::LargeUtf8 | ArrowType::LargeBinary | ArrowType::FixedSizeBinary(_) => {
+            Some(ArrowType::Utf8)
+        }
         ty if enum_of(ty).is_some() => Some(ArrowType::Utf8),
         ArrowType::List(of) => Some(ArrowType::List(shown_field(of)?)),
         ArrowType::Struct(fields) => Some(ArrowType::Struct(shown_fields(fields)?)),
@@ -80,6 +82,16 @@ fn shown_array(array: &ArrayRef) -> Result<ArrayRef, SqlError> {
             let forms = array.as_binary::<i64>().iter();
             let texts = forms.map(|form| form.map(|form| Jsonb::new(form).to_string()));
             Arc::new(texts.collect::<StringArray>())
+        }
+        ArrowType::FixedSizeBinary(_) => {
+            let ty = data_type_of_arrow(array.data_type());
+            let addresses = array.as_fixed_size_binary().iter();
+            let text = |bytes| Some(Inet::of_wide(bytes)?.text(ty == DataType::Cidr));
+            Arc::new(
+                addresses
+                    .map(|bytes| bytes.and_then(text))
+                    .collect::<StringArray>(),
+            )
         }
         ArrowType::List(of) => match shown_field(of) {
             None => array.clone(),

@@ -9,20 +9,21 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like, Placeholder, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use rukh_catalog::{KeyExpr, Table};
-use rukh_keys::{DAY_MICROS, DataType, Datum, Jsonb, JsonbKind, NUMERIC_NAN, ZONE_OFFSET_MAX};
+use rukh_keys::{DAY_MICROS, DataType, Datum, Inet, Jsonb, JsonbKind, NUMERIC_NAN, ZONE_OFFSET_MAX};
 use rukh_planner::{
     CompareOp, Constant, Function, IndexExpression, OpaquePredicate, Operand, Predicate, TermId, TermKind,
 };
 
-use crate::bind::types::documents;
 use crate::bind::types::expressions::{has_other_digits, normalise, typed_sql};
 use crate::bind::types::index_terms::matched_text;
+use crate::bind::types::operators::documents;
 use crate::exec::regex_prefix::regex_prefixes;
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::casts::times::time_cast;
 use rukh_functions::functions::common::declared::declared_value;
 use rukh_functions::functions::lists::array_order::{ARRAY_ORDER, are_equal};
+use rukh_functions::functions::networks::TO_INET;
 use rukh_functions::functions::numbers::arithmetic::checked_operator;
 use rukh_functions::functions::times::date_trunc::time_unit;
 use rukh_functions::functions::times::extract::{DATE_PART, EXTRACT, is_whole_part};
@@ -162,7 +163,7 @@ impl<'t> Translator<'t> {
                 self.regex(text, pattern, expr)
             }
             Expr::ScalarFunction(call) if call.name() == "starts_with" => self.starts_with(&call.args),
-            Expr::ScalarFunction(call) => self.contains(call),
+            Expr::ScalarFunction(call) => self.networks(call).or_else(|| self.contains(call)),
             // Not IS TRUE: `NOT flag` is NULL where the flag is.
             Expr::Column(_) if self.is_boolean(expr) => Some(Predicate::Compare {
                 op: CompareOp::Eq,
@@ -333,6 +334,56 @@ impl<'t> Translator<'t> {
         })
     }
 
+    /// `ip <<= '10.0.0.0/8'` is a range of addresses, and `net >>= '10.1.2.3'` one of each network that contains the address.
+    fn networks(&mut self, call: &ScalarFunction) -> Option<Predicate> {
+        let constant = |expr: &Expr| match expr {
+            Expr::Literal(ScalarValue::FixedSizeBinary(_, Some(bytes)), _) => Inet::of_wide(bytes),
+            _ => None,
+        };
+        let [left, right] = call.args.as_slice() else {
+            return None;
+        };
+        let (operand, is_inside, of) = match (call.name(), constant(left), constant(right)) {
+            ("network_sub" | "network_subeq", None, Some(of)) => (left, true, of),
+            ("network_sup" | "network_supeq", Some(of), None) => (right, true, of),
+            ("network_sup" | "network_supeq", None, Some(of)) => (left, false, of),
+            ("network_sub" | "network_subeq", Some(of), None) => (right, false, of),
+            _ => return None,
+        };
+        let is_other = matches!(call.name(), "network_sub" | "network_sup");
+        let operand = self.address(operand)?;
+        let compare = |op, value: Inet| {
+            let constant = Constant::new(Datum::Inet(value.to_form()), DataType::Inet);
+            Predicate::compare(op, operand.clone(), Operand::Constant(constant))
+        };
+        if is_inside {
+            let (first, last) = of.contained();
+            let low = match is_other {
+                true => compare(CompareOp::Gt, of.broadcast()),
+                false => compare(CompareOp::GtEq, first),
+            };
+            return Some(Predicate::And(vec![low, compare(CompareOp::LtEq, last)]));
+        }
+        // NULL is in no network, and not in none.
+        if is_other && of.mask() == 0 {
+            return None;
+        }
+        let networks = of
+            .containing()
+            .filter(|network| !is_other || network.mask() < of.mask());
+        let one = |network: Inet| {
+            let ends = [(CompareOp::GtEq, network), (CompareOp::LtEq, network.broadcast())];
+            Predicate::And(ends.map(|(op, value)| compare(op, value)).to_vec())
+        };
+        Some(Predicate::Or(networks.map(one).collect()))
+    }
+
+    /// Returns an operand that is an address; a network is one.
+    fn address(&self, expr: &Expr) -> Option<Operand> {
+        let operand = self.operand(expr)?;
+        self.type_of_operand(&operand)?.is_inet().then_some(operand)
+    }
+
     /// `doc @> '{"user": "ada"}'`: what indexes read of the document is what they read of its part; it is checked nevertheless.
     fn contains(&mut self, call: &ScalarFunction) -> Option<Predicate> {
         let literal = |expr: &Expr| match expr {
@@ -434,6 +485,8 @@ impl<'t> Translator<'t> {
                     return self.cast(inner, to);
                 }
                 match (checked_operator(&call.func), call.args.as_slice()) {
+                    // An address that is a network compares as one.
+                    (None, [network]) if call.name() == TO_INET => self.operand(network),
                     (Some(op), [left, right]) => self.computed(op, left, right),
                     _ => self.call(call.name(), &call.args),
                 }

@@ -134,6 +134,14 @@ fn invalid(error: datafusion::arrow::error::ArrowError) -> SqlError {
 fn byte_array(ty: &DataType, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, SqlError> {
     match ty {
         DataType::Uuid => return uuids(&strings, nulls.as_ref()),
+        DataType::Inet | DataType::Cidr => {
+            let of_row = |row: usize| match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                true => Datum::Null,
+                false => Datum::Inet(strings.get(row).to_vec()),
+            };
+            let rows = 0..strings.offsets.len().saturating_sub(1);
+            return array_of(ty, &rows.map(of_row).collect::<Vec<Datum>>());
+        }
         DataType::Json | DataType::Jsonb => return documents(ty, strings, nulls),
         ty if ty.is_composed() => return arrays(ty, &strings, nulls.as_ref()),
         DataType::Numeric { scale, .. } => return numerics(ty, *scale as i8, &strings, nulls.as_ref()),

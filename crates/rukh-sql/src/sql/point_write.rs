@@ -404,9 +404,10 @@ fn constant(ty: &DataType, value: &Expr, params: &[ScalarValue]) -> Option<Datum
     let datum = match (ty, &scalar) {
         (ty, ScalarValue::Int64(Some(value))) if ty.is_integer() => Datum::Int(*value),
         (DataType::Varchar(_), ScalarValue::Utf8(Some(text))) => Datum::Text(text.clone()),
-        (DataType::Date | DataType::Timestamp { .. } | DataType::Uuid, ScalarValue::Utf8(Some(text))) => {
-            ty.unrounded().parse_text(text).ok()?
-        }
+        (
+            DataType::Date | DataType::Timestamp { .. } | DataType::Uuid | DataType::Inet,
+            ScalarValue::Utf8(Some(text)),
+        ) => ty.unrounded().parse_text(text).ok()?,
         (DataType::Date, ScalarValue::Date32(Some(days))) => Datum::Date(*days),
         (DataType::Timestamp { .. }, ScalarValue::TimestampMicrosecond(Some(time), None))
         | (DataType::TimestampTz { .. }, ScalarValue::TimestampMicrosecond(Some(time), Some(_))) => {

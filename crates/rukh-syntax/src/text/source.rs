@@ -47,6 +47,17 @@ fn settle_question(tokens: &mut [TokenWithSpan], at: usize) {
     tokens[at].token = operator;
 }
 
+/// Makes one operator of `<<` and `>>` with `=` right behind them: `<<=` and `>>=`.
+fn settle_shift(tokens: &mut [TokenWithSpan], at: usize) {
+    let joined = match (&tokens[at].token, tokens.get(at + 1).map(|next| &next.token)) {
+        (Token::ShiftLeft, Some(Token::Eq)) => "<<=",
+        (Token::ShiftRight, Some(Token::Eq)) => ">>=",
+        _ => return,
+    };
+    tokens[at].token = Token::CustomBinaryOperator(joined.to_string());
+    tokens[at + 1].token = Token::Whitespace(Whitespace::Space);
+}
+
 impl<'a> Source<'a> {
     pub(crate) fn new(sql: &'a str) -> Self {
         Source { sql }
@@ -65,6 +76,7 @@ impl<'a> Source<'a> {
             {
                 settle_question(&mut tokens, at);
             }
+            settle_shift(&mut tokens, at);
             let junk = matches!(
                 tokens.get(at + 1).map(|next| &next.token),
                 Some(Token::Word(_) | Token::Number(..))

@@ -8,6 +8,7 @@
 //! | `TABLE t` as a query         | `SELECT * FROM t`             |                                                 |
 //! | `ORDER BY a USING <`, `>`    | `ORDER BY a ASC`, `DESC`      | types have one order each                       |
 //! | `'1 d'::interval PRECEDING`  | `INTERVAL '1 d' PRECEDING`    |                                                 |
+//! | `inet '10.1.2.3'`            | `'10.1.2.3'::inet`            | also of `cidr`                                  |
 //! | `interval(2) '1.234 s'`      | `'1.234 s'::interval(2)`      | the digits would be lost                        |
 //! | `FETCH FIRST (n) ROWS ONLY`  | `LIMIT (n)`                   |                                                 |
 //! | `… (n) ROWS WITH TIES`       | `LIMIT ties(n)`               | a name that no statement can write              |
@@ -54,6 +55,27 @@ const SET_OPERATORS: [&str; 3] = ["union", "intersect", "except"];
 /// Clauses that belong to a whole query: one that has them keeps its parentheses.
 const OF_QUERIES: [&str; 6] = ["order", "limit", "offset", "fetch", "for", "with"];
 
+/// Types whose literals sqlparser does not know.
+const TYPES_OF_LITERALS: [&str; 2] = ["inet", "cidr"];
+
+/// Writes a literal with its type before it as a cast.
+fn cast_literals(tokens: &mut Vec<TokenWithSpan>) {
+    let visible = places(tokens);
+    for pair in visible.windows(2).rev() {
+        let (ty, text) = (pair[0], pair[1]);
+        let is_literal = matches!(tokens[text].token, Token::SingleQuotedString(_));
+        if is_literal && is_one_of(&tokens[ty].token, &TYPES_OF_LITERALS) {
+            let (before, behind) = tokens.split_at_mut(text);
+            std::mem::swap(&mut before[ty].token, &mut behind[0].token);
+            let colons = TokenWithSpan {
+                token: Token::DoubleColon,
+                span: tokens[text].span,
+            };
+            tokens.insert(text, colons);
+        }
+    }
+}
+
 /// Settles the spellings of a statement.
 pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     for token in tokens.iter_mut().filter(|token| is_word(&token.token, "top")) {
@@ -71,6 +93,7 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     for at in stars {
         tokens[at].token = Token::make_word(&record_star(), Some('"'));
     }
+    cast_literals(tokens);
     let any = |words: &[&str]| {
         let mut all = tokens.iter();
         all.any(|token| words.iter().any(|word| is_word(&token.token, word)))

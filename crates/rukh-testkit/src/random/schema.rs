@@ -293,6 +293,8 @@ fn draw_type(in_values: bool, random: &mut StdRng) -> DataType {
         DataType::TIMESTAMP,
         DataType::TIMESTAMP_TZ,
         DataType::Uuid,
+        DataType::Inet,
+        DataType::Cidr,
         DataType::Char(3),
         DataType::Varchar(None),
         DataType::Varchar(None),

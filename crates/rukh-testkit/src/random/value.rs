@@ -283,6 +283,26 @@ fn pool(ty: &DataType) -> Vec<&'static str> {
             "80000000-0000-0000-0000-000000000000",
             "ffffffff-ffff-ffff-ffff-ffffffffffff",
         ],
+        DataType::Inet => vec![
+            "0.0.0.0/0",
+            "10.0.0.0/8",
+            "10.1.0.0/8",
+            "10.0.0.0",
+            "10.255.255.255",
+            "192.168.1.5/24",
+            "::/0",
+            "2001:db8::1/32",
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        ],
+        DataType::Cidr => vec![
+            "0.0.0.0/0",
+            "10.0.0.0/8",
+            "10.0.0.0/9",
+            "10.1.2.3/32",
+            "192.168.1.0/24",
+            "::/0",
+            "2001:db8::/32",
+        ],
         DataType::Char(length) => TEXTS
             .into_iter()
             // Of characters a key would take more.
@@ -443,6 +463,8 @@ mod tests {
             DataType::TIMESTAMP,
             DataType::TIMESTAMP_TZ,
             DataType::Uuid,
+            DataType::Inet,
+            DataType::Cidr,
             DataType::Integer.array(),
             DataType::Varchar(None).array(),
             DataType::Interval,

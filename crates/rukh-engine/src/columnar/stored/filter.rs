@@ -83,6 +83,8 @@ fn is_looked_for(ty: &DataType) -> bool {
             | DataType::Decimal { .. }
             | DataType::Numeric { .. }
             | DataType::Uuid
+            | DataType::Inet
+            | DataType::Cidr
             | DataType::Char(_)
             | DataType::Varchar(_)
             | DataType::Binary(_)

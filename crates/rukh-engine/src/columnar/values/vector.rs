@@ -5,7 +5,7 @@
 //! than 18 digits have 128 bits. All else is bytes, whose order is that of the values, too.
 
 use crate::columnar::BlockError;
-use rukh_keys::{DataType, DatumRef, Interval, NumericParts, ValueError};
+use rukh_keys::{DataType, DatumRef, Inet, Interval, NumericParts, ValueError};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -188,6 +188,7 @@ pub(crate) fn class_of(ty: &DataType) -> Class {
         DataType::Json | DataType::Jsonb | DataType::Array(_) | DataType::Record(_) => Class::Bytes,
         DataType::Uuid | DataType::Char(_) | DataType::Varchar(_) => Class::Bytes,
         DataType::Binary(_) | DataType::Varbinary(_) | DataType::Numeric { .. } => Class::Bytes,
+        DataType::Inet | DataType::Cidr => Class::Bytes,
         _ => Class::Int,
     }
 }
@@ -258,6 +259,7 @@ pub(crate) fn bytes_of<'d>(ty: &DataType, datum: &'d DatumRef<'_>) -> Option<&'d
         DatumRef::Array(form) if ty.is_composed() => Some(form),
         DatumRef::Bytes(bytes) if ty.is_bytes() => Some(bytes),
         DatumRef::Numeric(form) if matches!(ty, DataType::Numeric { .. }) => Some(form),
+        DatumRef::Inet(form) if ty.is_inet() => Some(form),
         DatumRef::Uuid(uuid) if *ty == DataType::Uuid => Some(uuid),
         _ => None,
     }
@@ -288,6 +290,10 @@ pub(crate) fn bytes_datum<'a>(ty: &DataType, bytes: &'a [u8]) -> Result<DatumRef
             let uuid = bytes.try_into();
             DatumRef::Uuid(uuid.map_err(|_| BlockError::Invalid("a UUID of another length"))?)
         }
+        DataType::Inet | DataType::Cidr => match Inet::of_form(bytes) {
+            Some(_) => DatumRef::Inet(Cow::Borrowed(bytes)),
+            None => return Err(BlockError::Invalid("an address in no form")),
+        },
         DataType::Numeric { .. } => match NumericParts::is_form(bytes) {
             true => DatumRef::Numeric(Cow::Borrowed(bytes)),
             false => return Err(BlockError::Invalid("a NUMERIC of another form")),

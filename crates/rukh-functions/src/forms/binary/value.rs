@@ -4,7 +4,7 @@
 
 use bytes::BufMut;
 use rukh_keys::{
-    DATE_INFINITY, DATE_MINUS_INFINITY, DataType, Datum, Interval, Jsonb, NumericParts, RecordType,
+    DATE_INFINITY, DATE_MINUS_INFINITY, DataType, Datum, Inet, Interval, Jsonb, NumericParts, RecordType,
     array_form, array_values, is_infinite_timestamp, record_form, record_values,
 };
 
@@ -72,6 +72,11 @@ pub fn write(datum: &Datum, ty: &DataType, out: &mut impl BufMut) {
             out.put_u8(1);
             out.put_slice(Jsonb::new(form).to_string().as_bytes());
         }
+        Datum::Inet(form) => {
+            // What is no address was refused when it was read.
+            let sent = Inet::of_form(form).map(|value| value.to_wire(*ty == DataType::Cidr));
+            out.put_slice(&sent.unwrap_or_default());
+        }
         Datum::Uuid(bytes) => out.put_slice(bytes),
         Datum::Text(text) => out.put_slice(text.as_bytes()),
         Datum::Bytes(bytes) => out.put_slice(bytes),
@@ -111,6 +116,8 @@ pub fn read(bytes: &[u8], ty: &DataType) -> Option<Datum> {
             }
         }
         DataType::Uuid => Datum::Uuid(bytes.try_into().ok()?),
+        DataType::Inet => Datum::Inet(Inet::of_wire(bytes)?.to_form()),
+        DataType::Cidr => Datum::Inet(Inet::of_wire(bytes).filter(|value| value.is_network())?.to_form()),
         DataType::Interval => {
             let (micros, rest) = bytes.split_at_checked(8)?;
             let (days, months) = rest.split_at_checked(4)?;

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     TypeSignature, Volatility,
 };
 
+use crate::functions::networks::network_type;
 use crate::usual::as_usual;
 
 /// Returns the functions.
@@ -36,6 +37,21 @@ fn alike(usual: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
         usual,
         signature: Signature::user_defined(Volatility::Immutable),
     }))
+}
+
+/// Whether a value of a type may be a literal that is not read yet, or NULL.
+fn is_open(ty: &ArrowType) -> bool {
+    ty.is_null() || *ty == ArrowType::Utf8
+}
+
+/// Returns the type that addresses, and networks, have in common with literals among them; `None` where others are among them.
+fn address(types: &[ArrowType]) -> Option<ArrowType> {
+    let known = || types.iter().filter(|ty| !is_open(ty));
+    let first = known()
+        .next()
+        .filter(|ty| matches!(ty, ArrowType::FixedSizeBinary(_)))?;
+    let are_alike = known().all(|ty| ty == first);
+    network_type(known()).or_else(|| are_alike.then(|| first.clone()))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -62,7 +78,10 @@ impl ScalarUDFImpl for Alike {
                     | ArrowType::Interval(_)
             ) || ty.is_temporal()
         };
-        let is_open = |ty: &ArrowType| ty.is_null() || *ty == ArrowType::Utf8;
+        // Arrow casts nothing to an address: literals are read as one, and networks are cast, before the call runs.
+        if address(types).is_some() {
+            return Ok(types.to_vec());
+        }
         let common = match types.iter().find(is_document) {
             Some(document) if types.iter().all(|ty| ty == document || is_open(ty)) => Some(document.clone()),
             _ => match (
@@ -81,7 +100,20 @@ impl ScalarUDFImpl for Alike {
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
-        self.usual.return_field_from_args(arguments)
+        let types: Vec<ArrowType> = arguments
+            .arg_fields
+            .iter()
+            .map(|field| field.data_type().clone())
+            .collect();
+        let Some(address) = address(&types) else {
+            return self.usual.return_field_from_args(arguments);
+        };
+        let fields = arguments.arg_fields.iter();
+        let typed = fields.map(|field| Arc::new(field.as_ref().clone().with_data_type(address.clone())));
+        self.usual.return_field_from_args(ReturnFieldArgs {
+            arg_fields: &typed.collect::<Vec<_>>(),
+            scalar_arguments: arguments.scalar_arguments,
+        })
     }
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> DataFusionResult<ExprSimplifyResult> {

@@ -110,7 +110,7 @@ fn form(ty: &ArrowType) -> ArrowType {
         }
         ArrowType::Dictionary(_, values) => form(values),
         ArrowType::LargeUtf8 | ArrowType::Utf8View => ArrowType::Utf8,
-        ArrowType::FixedSizeBinary(_) | ArrowType::BinaryView => ArrowType::Binary,
+        ArrowType::BinaryView => ArrowType::Binary,
         other => other.clone(),
     }
 }

@@ -9,7 +9,7 @@
 //! | `V`                     | times ten for each digit behind it                                   |
 //! | `EEEE`                  | a power of ten                                                       |
 //! | `RN`, `rn`; `TH`, `th`  | Roman; the ending of an ordinal                                      |
-//! | `L`, `B`, `FM`          | a currency, of which there is none: a blank; nothing; no padding     |
+//! | `L`; `B`, `C`, `SP`; `FM` | a currency, of which there is none: a blank; nothing; no padding   |
 //! | others, `"text"`        | themselves                                                           |
 //!
 //! The digits of a pattern before the point are places that a number is put in from the right; one that has more is shown as `#`.
@@ -33,7 +33,7 @@ pub enum Value {
 
 /// One piece of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Item {
+pub(super) enum Item {
     Digit { is_zero: bool },
     Point,
     Comma,
@@ -48,33 +48,33 @@ enum Item {
 
 /// Where the sign of `S` stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Anchor {
+pub(super) enum Anchor {
     Before,
     After,
 }
 
 /// A pattern, read.
 #[derive(Debug, Default)]
-struct Pattern {
-    items: Vec<Item>,
+pub(super) struct Pattern {
+    pub(super) items: Vec<Item>,
     /// Digits before the point, those behind it, and those behind `V`.
-    before: usize,
-    after: usize,
-    scaled: usize,
+    pub(super) before: usize,
+    pub(super) after: usize,
+    pub(super) scaled: usize,
     /// The first place before the point that shows a zero.
     zeros_from: Option<usize>,
     /// How many digits there are up to the last `0`.
     zeros_until: usize,
-    has_point: bool,
-    is_filled: bool,
-    anchor: Option<Anchor>,
+    pub(super) has_point: bool,
+    pub(super) is_filled: bool,
+    pub(super) anchor: Option<Anchor>,
     /// Digits that stand before the `S`.
     before_sign: usize,
-    has_plus: bool,
-    has_minus: bool,
-    has_brackets: bool,
-    is_roman: bool,
-    is_scientific: bool,
+    pub(super) has_plus: bool,
+    pub(super) has_minus: bool,
+    pub(super) has_brackets: bool,
+    pub(super) is_roman: bool,
+    pub(super) is_scientific: bool,
     is_scaled: bool,
 }
 
@@ -82,8 +82,8 @@ struct Pattern {
 const LENGTH_MAX: usize = 4_096;
 
 /// Words of patterns; of two that begin alike the longer comes first.
-const WORDS: [&str; 14] = [
-    "EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "TH", "B", "D", "G", "L", "S", "V",
+const WORDS: [&str; 16] = [
+    "EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "SP", "TH", "B", "C", "D", "G", "L", "S", "V",
 ];
 
 fn wrong(message: &str) -> SqlError {
@@ -95,7 +95,17 @@ fn wrong(message: &str) -> SqlError {
     reason = "places are counted within a pattern, which memory holds"
 )]
 impl Pattern {
-    fn read(text: &str) -> Result<Pattern, SqlError> {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// 42601 on parts that do not go together, 54000 on more bytes than [`LENGTH_MAX`].
+    pub(super) fn read(text: &str) -> Result<Pattern, SqlError> {
+        if text.len() > LENGTH_MAX {
+            return Err(SqlError::statement(
+                "54000",
+                "the pattern of a number is too long",
+            ));
+        }
         let mut pattern = Pattern::default();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
@@ -189,7 +199,7 @@ impl Pattern {
             }
             "G" => self.push(Item::Comma)?,
             "L" => self.push(Item::Currency)?,
-            "B" => {}
+            "B" | "C" | "SP" => {}
             "FM" => self.is_filled = true,
             "S" => {
                 if self.anchor.is_some() {
@@ -254,9 +264,6 @@ impl Pattern {
 /// # Errors
 /// 42601 on parts of a pattern that do not go together.
 pub fn written(value: &Value, pattern: &str) -> Result<String, SqlError> {
-    if pattern.len() > LENGTH_MAX {
-        return Err(SqlError::statement("54000", "the pattern of to_char is too long"));
-    }
     let mut pattern = Pattern::read(pattern)?;
     if pattern.is_scientific {
         return Ok(scientific(value, &pattern));

@@ -13,6 +13,7 @@ pub(crate) mod moment_input;
 pub mod moment_parts;
 pub mod moment_sum;
 pub mod moments;
+pub(crate) mod overlaps;
 pub mod round_moment;
 pub mod time_difference;
 pub mod time_zones;

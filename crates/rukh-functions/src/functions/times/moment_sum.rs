@@ -160,7 +160,7 @@ fn negated(by: Interval) -> Option<Interval> {
 }
 
 /// Returns the moment that lies an interval after another one, in microseconds; `None` if it is out of the calendar.
-fn moment_after(micros: i64, by: Interval) -> Option<i64> {
+pub(crate) fn moment_after(micros: i64, by: Interval) -> Option<i64> {
     if is_infinite_timestamp(micros) {
         return Some(micros);
     }

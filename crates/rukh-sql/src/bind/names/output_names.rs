@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
 use rukh_syntax::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo,
-    TrimWhereField, Value,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Distinct, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
+    TimezoneInfo, TrimWhereField, Value,
 };
 
 use crate::bind::spelling::rows::{self, RECORD};
@@ -302,6 +302,10 @@ fn figure(expr: &Expr) -> Option<Figured> {
         }),
         Expr::Overlay { .. } => strong("overlay"),
         Expr::AtTimeZone { .. } => strong("timezone"),
+        Expr::BinaryOp {
+            op: BinaryOperator::Overlaps,
+            ..
+        } => strong("overlaps"),
         Expr::Exists { negated: false, .. } => strong("exists"),
         Expr::Array(_) => strong("array"),
         Expr::Tuple(_) => strong("row"),

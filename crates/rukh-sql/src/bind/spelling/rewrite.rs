@@ -16,6 +16,7 @@
 //! | `a[2:]`, `a[:2]`      | `a[2:2147483647]`, `a[1:2]`                        |
 //! | `a IS DISTINCT FROM 'x'` | an operator, see `IS_DISTINCT`                     |
 //! | `t AT TIME ZONE 'UTC'`| `timezone('UTC', t)`                               |
+//! | `(a, b) OVERLAPS (c, d)` | `overlaps(a, b, c, d)`                          |
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
@@ -83,7 +84,7 @@ pub(crate) fn rewrite(node: &mut impl WalkMut) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// `IS DISTINCT FROM` as an operator that is planned by [`Intervals`](crate::bind::types::intervals::Intervals), as `=` is.
+/// `IS DISTINCT FROM` as an operator that is planned by [`Intervals`](crate::bind::types::operators::intervals::Intervals), as `=` is.
 pub(crate) const IS_DISTINCT: &str = "is distinct from";
 
 /// The same of `IS NOT DISTINCT FROM`.
@@ -370,6 +371,24 @@ fn no_field(unit: &DateTimeField, value: &Expr) -> SqlError {
     })
 }
 
+/// Writes `(a, b) OVERLAPS (c, d)` as a call.
+///
+/// # Errors
+/// 42601 where a side is no row of two values.
+fn overlaps(left: &Expr, right: &Expr) -> Result<Expr, SqlError> {
+    let pair = |side: &Expr, place: &str| match row(side).as_deref() {
+        Some([from, to]) => Ok([from.clone(), to.clone()]),
+        _ => {
+            let message = format!("wrong number of parameters on {place} side of OVERLAPS expression");
+            Err(SqlError::syntax(message))
+        }
+    };
+    Ok(call(
+        "overlaps",
+        [pair(left, "left")?, pair(right, "right")?].concat(),
+    ))
+}
+
 fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
     match expr {
         Expr::Interval(interval) => {
@@ -431,6 +450,11 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             (true, false) => Some(call(BESIDE_NULL, vec![right.as_ref().clone()])),
             _ => None,
         }),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Overlaps,
+            right,
+        } => overlaps(left, right).map(Some),
         Expr::BinaryOp { left, op, right } => match (row(left), row(right), right.as_ref()) {
             (Some(left), Some(right), _) => compare(&left, op, &right),
             (Some(left), None, Expr::Subquery(query)) if is_comparison(op) => {

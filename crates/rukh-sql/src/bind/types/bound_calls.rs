@@ -12,6 +12,7 @@ use rukh_functions::casts::read::read_interval;
 use rukh_functions::casts::table::Kind;
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
+use rukh_functions::functions::networks::cast_address_to_text;
 use rukh_functions::functions::times::extract::{EXTRACT, WHOLE, whole_part};
 use rukh_functions::functions::times::time_zones;
 use rukh_functions::signatures::overloaded::{Implementation, Overloaded, column_type, overloaded};
@@ -85,8 +86,9 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
             }
             match (usual.name(), arguments.as_mut_slice()) {
                 ("quote_literal" | "quote_nullable", [value]) if !is_text(&value.get_type(schema)?) => {
-                    *value =
-                        cast_to_text(value, schema).unwrap_or_else(|| cast(value.clone(), ArrowType::Utf8));
+                    *value = cast_address_to_text(value, schema)
+                        .or_else(|| cast_to_text(value, schema))
+                        .unwrap_or_else(|| cast(value.clone(), ArrowType::Utf8));
                 }
                 // The type of the result is of so many digits.
                 ("round" | "trunc", [_, digits]) => *digits = folded(digits)?,

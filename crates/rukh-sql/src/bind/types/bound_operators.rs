@@ -216,8 +216,8 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
         return Ok(expr);
     };
     let of_array = |kind: &Kind| matches!(kind, Kind::Array(_));
-    let asks_document = meant.arguments.first() == Some(&Kind::Jsonb) && !is_comparison(&name);
-    let compares = meant.result == Kind::Boolean && !meant.arguments.iter().any(of_array) && !asks_document;
+    let is_asked = matches!(meant.arguments.first(), Some(Kind::Jsonb | Kind::Inet)) && !is_comparison(&name);
+    let compares = meant.result == Kind::Boolean && !meant.arguments.iter().any(of_array) && !is_asked;
     let joins = matches!(meant.result, Kind::Array(_));
     let has_digits = |kind: &Kind| matches!(kind, Kind::Numeric | Kind::Array(Kind::Numeric));
     let arrow = |kind: Kind, beside: &Expr| match beside.get_type(schema) {
@@ -239,6 +239,10 @@ pub(crate) fn typed(mut expr: RawBinaryExpr, schema: &DFSchema) -> DataFusionRes
             (None, Expr::Literal(..)) if compares || kind.is_text() => continue,
             (None, Expr::Literal(value, _)) => array.unwrap_or_else(|| operand_type(*kind, value)),
             (Some(Kind::Time), _) if apart || *kind == Kind::Interval => INTERVAL,
+            // Beside a literal it stays what it is, and the literal becomes one of both.
+            (Some(Kind::Cidr), _) if operands.contains(&Some(Kind::Inet)) => {
+                operand_type(*kind, &ScalarValue::Null)
+            }
             (Some(Kind::Date), _) if apart => operand_type(Kind::Timestamp, &ScalarValue::Null),
             // A number that `||` joins to an array is one of one element: that takes other digits.
             (Some(of), _) if joins && *kind == Kind::Numeric && !of_array(&of) => {

@@ -41,6 +41,7 @@ use rukh_functions::casts::times::{cast_time, comparable};
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::lists::array_order::array_comparison;
 use rukh_functions::functions::lists::quantified;
+use rukh_functions::functions::networks::{cast_network, network_type};
 use rukh_functions::functions::numbers::arithmetic::roomy;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
@@ -347,6 +348,9 @@ fn operand_types(
     if is_scaled && let Some(ty) = roomy(&left_type, &right_type) {
         return Ok((ty.clone(), ty));
     }
+    if let Some(ty) = network_type([&left_type, &right_type]) {
+        return Ok((ty.clone(), ty));
+    }
     let usual = BinaryTypeCoercer::new(&left_type, &op, &right_type).get_input_types()?;
     if usual.0 != usual.1 || left_type == right_type || is_open(left) || is_open(right) {
         return Ok(usual);
@@ -410,6 +414,7 @@ pub(crate) fn converted(expr: Expr, ty: &ArrowType, schema: &DFSchema) -> DataFu
         _ => {
             let own = cast_number(&expr, ty, schema)
                 .or_else(|| cast_time(&expr, ty, schema))
+                .or_else(|| cast_network(&expr, ty, schema))
                 .or_else(|| array_of_text(&expr, ty, schema));
             match own {
                 Some(own) => Ok(own),
@@ -442,6 +447,9 @@ fn compared(values: &[&Expr], schema: &DFSchema) -> DataFusionResult<ArrowType> 
 fn wider(left: &ArrowType, right: &ArrowType) -> ArrowType {
     if left == right {
         return left.clone();
+    }
+    if let Some(ty) = network_type([left, right]) {
+        return ty;
     }
     let usual = comparison_coercion(left, right).unwrap_or_else(|| right.clone());
     let field = |ty: &ArrowType| Arc::new(Field::new("", ty.clone(), true));
@@ -504,7 +512,8 @@ pub(crate) fn unified_fields<'a>(
         let ty = field.data_type();
         differ |= !usual.is_null() && !ty.is_null() && usual != *ty;
         let kind = kind(field, literal);
-        usual = match (type_union_coercion(&usual, ty), &kind) {
+        let common = network_type([&usual, ty]).or_else(|| type_union_coercion(&usual, ty));
+        usual = match (common, &kind) {
             (Some(common), _) => common,
             // A literal is read in whatever type the others have.
             (None, Ok(None)) => usual,
@@ -647,7 +656,8 @@ pub(crate) fn beside_subquery(
     if matches!(expr_field.data_type(), ArrowType::Struct(_)) {
         return Ok((expr, subquery));
     }
-    let usual = comparison_coercion(expr_field.data_type(), given_field.data_type());
+    let types = [expr_field.data_type(), given_field.data_type()];
+    let usual = network_type(types).or_else(|| comparison_coercion(types[0], types[1]));
     let Some(usual) = usual.filter(|_| expr_field.data_type() != given_field.data_type()) else {
         return Ok((expr, subquery));
     };
@@ -674,12 +684,14 @@ fn of_join(mut join: Join) -> DataFusionResult<Join> {
         if types.0 == types.1 {
             return Ok((of_left, of_right));
         }
-        let usual = BinaryTypeCoercer::new(types.0, &Operator::Eq, types.1).get_input_types()?;
-        let ty = compared_type(
-            Operator::Eq,
-            [(&fields.0, literal(&of_left)), (&fields.1, literal(&of_right))],
-            usual.0,
-        );
+        let operands = [(&fields.0, literal(&of_left)), (&fields.1, literal(&of_right))];
+        let ty = match network_type([types.0, types.1]) {
+            Some(ty) => ty,
+            None => {
+                let usual = BinaryTypeCoercer::new(types.0, &Operator::Eq, types.1).get_input_types()?;
+                compared_type(Operator::Eq, operands, usual.0)
+            }
+        };
         let (of_left, of_right) = (converted(of_left, &ty, &left)?, converted(of_right, &ty, &right)?);
         Ok((comparable(of_left), comparable(of_right)))
     };

@@ -58,6 +58,7 @@ use rukh_functions::forms::numerics::NAN;
 use rukh_functions::functions::common::declared::declared_as;
 use rukh_functions::functions::common::exact::{exact_call, exact_operator};
 use rukh_functions::functions::lists::quantified;
+use rukh_functions::functions::networks::cast_address_to_text;
 use rukh_functions::functions::numbers::arithmetic::{checked, checked_function};
 use rukh_functions::functions::numbers::wide_number::{self, digits_beside, digits_of, wide_digits};
 use rukh_functions::functions::texts::regex::{self, POINT_IS_ANY};
@@ -193,7 +194,9 @@ fn typed_operands(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transformed
         }) => {
             let beside_text = |side: &Expr, other: &Expr| {
                 let other = other.get_type(schema).ok()?;
-                (is_text(&other)).then(|| cast_to_text(side, schema)).flatten()
+                (is_text(&other))
+                    .then(|| cast_address_to_text(side, schema).or_else(|| cast_to_text(side, schema)))
+                    .flatten()
             };
             let (new_left, new_right) = (beside_text(&left, &right), beside_text(&right, &left));
             let changed = new_left.is_some() || new_right.is_some();
@@ -712,7 +715,13 @@ fn retyped(literal: &Expr, other: &Expr, schema: &DFSchema) -> DataFusionResult<
     };
     match is_null_text(other) || literal_text(other).is_some() {
         true => Ok(None),
-        false => read_as(text, other, schema),
+        // Networks compare as the addresses that they are.
+        false => match other.to_field(schema) {
+            Ok((_, field)) if data_type_of(&field) == DataType::Cidr => {
+                value_of_text(&DataType::Inet, text).map(Some)
+            }
+            _ => read_as(text, other, schema),
+        },
     }
 }
 

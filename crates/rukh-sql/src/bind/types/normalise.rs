@@ -44,7 +44,7 @@ use rukh_functions::signatures::overloaded::{INT4_DIGITS, INT8_DIGITS};
 use rukh_functions::types::{arrow_type, data_type_of, data_type_of_arrow};
 use rukh_syntax::{quoted, quoted_string};
 
-use crate::bind::types::documents;
+use crate::bind::types::operators::documents;
 
 /// Returns an expression as SQL text.
 pub(crate) fn sql_text(expr: &Expr) -> String {
@@ -470,7 +470,7 @@ fn literal(value: &ScalarValue) -> Option<(String, Binding)> {
         DataType::Boolean => Some(if text == "t" { "true" } else { "false" }.to_string()),
         DataType::Varchar(_) => Some(quoted_string(&text)),
         DataType::Varbinary(_) => Some(format!("x'{}'", text.trim_start_matches("\\x"))),
-        DataType::Enum(_) => return Some(cast_of(&text, ty)),
+        DataType::Enum(_) | DataType::Inet | DataType::Cidr => return Some(cast_of(&text, ty)),
         DataType::Date => typed("DATE"),
         DataType::Time { .. } => typed("TIME"),
         DataType::Timestamp { .. } => typed("TIMESTAMP"),

@@ -18,6 +18,7 @@ use rukh_functions::casts::table::{Kind, check_cast};
 use rukh_functions::casts::texts::{cast_to_text, elements_to_text, is_text};
 use rukh_functions::casts::times::cast_time;
 use rukh_functions::errors::external;
+use rukh_functions::functions::networks::{cast_address_to_text, cast_network};
 use rukh_functions::functions::numbers::rounding::round_half_to_even;
 use rukh_functions::functions::texts::to_uuid::TO_UUID;
 use rukh_functions::scalars::scalar_from_datum;
@@ -103,8 +104,11 @@ pub(crate) fn typed(cast: Cast, schema: &DFSchema) -> DataFusionResult<Transform
         let cast = Cast::new_from_field(Box::new(document), field);
         return Ok(Transformed::yes(typed(cast, schema)?.data));
     }
+    if let Some(network) = cast_network(&expr, to, schema) {
+        return Ok(Transformed::yes(network));
+    }
     let own = match to {
-        to if is_text(to) => cast_to_text(&expr, schema),
+        to if is_text(to) => cast_address_to_text(&expr, schema).or_else(|| cast_to_text(&expr, schema)),
         ArrowType::List(of)
             if is_text(of.data_type()) && !is_array_of(&expr, &ArrowType::Boolean, schema) =>
         {
@@ -216,7 +220,12 @@ pub(crate) fn value_of_text(ty: &DataType, text: &str) -> DataFusionResult<Expr>
 
 /// Whether texts beside values of a type are read as such values.
 pub(crate) fn is_typed(arrow: &ArrowType) -> bool {
-    arrow.is_numeric() || arrow.is_binary() || *arrow == ArrowType::Boolean || is_typed_time(arrow)
+    let is_address = matches!(arrow, ArrowType::FixedSizeBinary(_));
+    arrow.is_numeric()
+        || arrow.is_binary()
+        || is_address
+        || *arrow == ArrowType::Boolean
+        || is_typed_time(arrow)
 }
 
 /// Returns whether values of the type are dates, times or timestamps.

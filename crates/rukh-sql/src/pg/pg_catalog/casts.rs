@@ -67,6 +67,8 @@ pub(super) fn oid(kind: Kind) -> i64 {
         Kind::Jsonb => 3802,
         Kind::JsonPath => 4072,
         Kind::Uuid => 2950,
+        Kind::Inet => 869,
+        Kind::Cidr => 650,
         Kind::Text => 25,
         Kind::Varchar => 1043,
         Kind::Char => 1042,

@@ -45,6 +45,7 @@ const CLASSES: &[Class] = &[
     class(RECORD_OPS, "record_ops", 2994, 2249),
     class(10_038, "time_ops", 1996, 1083),
     class(10_065, "uuid_ops", 2968, 2950),
+    class(10_015, "inet_ops", 1974, 869),
     class(ENUM_OPS, "enum_ops", 3522, 3500),
     class(10_088, "jsonb_ops", 4033, 3802),
 ];
@@ -68,6 +69,7 @@ const FAMILIES: &[(i64, &str)] = &[
     (1989, "oid_ops"),
     (1994, "text_ops"),
     (1996, "time_ops"),
+    (1974, "network_ops"),
     (2968, "uuid_ops"),
     (2994, "record_ops"),
     (3522, "enum_ops"),

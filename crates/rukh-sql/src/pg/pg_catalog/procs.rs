@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 use rukh_functions::functions::by_row::BITWISE_NOT;
 use rukh_functions::signatures::overloaded::overloaded;
 use rukh_functions::signatures::table::{self, Overload, Parameter};
+use rukh_functions::types::data_type_of_arrow;
 
 use super::table::{Cell, row};
 use super::{casts, types};
@@ -394,6 +395,7 @@ fn oid_of(ty: &ArrowType) -> Option<i64> {
         | ArrowType::Decimal256(..) => 1700,
         ArrowType::LargeUtf8 => 114,
         ArrowType::LargeBinary => 3802,
+        ty @ ArrowType::FixedSizeBinary(_) => i64::from(types::oid_of(&data_type_of_arrow(ty))),
         ArrowType::Utf8 | ArrowType::Utf8View => 25,
         ArrowType::Binary | ArrowType::BinaryView => 17,
         ArrowType::Date32 => 1082,

@@ -112,6 +112,7 @@ pub(crate) fn constant_of_literal(literal: &Literal, ty: DataType) -> Option<Con
             DataType::Varchar(_) => Datum::Text(text.clone()),
             DataType::Char(_)
             | DataType::Uuid
+            | DataType::Inet
             | DataType::Date
             | DataType::Time { .. }
             | DataType::Timestamp { .. }

@@ -53,6 +53,7 @@ const POSTGRESQL: &[&str] = &[
     "sequence",
     "transactions",
     "truncate",
+    "inet",
     "enum",
     "domain",
     "json",

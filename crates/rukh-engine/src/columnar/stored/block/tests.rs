@@ -10,7 +10,7 @@ use rukh_catalog::ColumnId;
 use rukh_keys::{DataType, Datum, Interval};
 use std::ops::Bound;
 
-const TYPES: [DataType; 19] = [
+const TYPES: [DataType; 21] = [
     DataType::Boolean,
     DataType::TinyInt,
     DataType::SmallInt,
@@ -31,6 +31,8 @@ const TYPES: [DataType; 19] = [
     DataType::TIMESTAMP,
     DataType::Uuid,
     DataType::Interval,
+    DataType::Inet,
+    DataType::Cidr,
     DataType::Json,
     DataType::Jsonb,
     DataType::Char(6),
@@ -73,6 +75,9 @@ fn datum(ty: DataType) -> BoxedStrategy<Datum> {
         DataType::Timestamp { .. } => int(50).prop_map(Datum::Timestamp).boxed(),
         DataType::Uuid => (0_u8..4, any::<u8>())
             .prop_map(|(a, b)| Datum::Uuid([a, b].repeat(8).try_into().unwrap()))
+            .boxed(),
+        DataType::Inet | DataType::Cidr => "1?0\\.[01]\\.0\\.0/[12]?[0-9]|[0-3]::/[3-6][0-9]"
+            .prop_map(move |text| ty.check(DataType::Inet.parse_text(&text).unwrap()).unwrap())
             .boxed(),
         DataType::Interval => (int(20), int(8), int(50))
             .prop_map(|(months, days, micros)| {

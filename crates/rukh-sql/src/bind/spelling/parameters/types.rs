@@ -20,7 +20,7 @@ use rukh_functions::types::data_type_of_arrow;
 use rukh_keys::DataType;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, BinaryOperator, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, Query, TimezoneInfo, Value, VisitorMut,
+    FunctionArguments, Ident, ObjectName, Query, TimezoneInfo, Value, VisitorMut,
 };
 
 use crate::bind::spelling::casts;
@@ -138,6 +138,10 @@ pub(crate) fn cast_type(ty: DataType) -> Option<ast::DataType> {
         DataType::Timestamp { .. } => Ast::Timestamp(None, TimezoneInfo::None),
         DataType::TimestampTz { .. } => Ast::Timestamp(None, TimezoneInfo::WithTimeZone),
         DataType::Binary(_) | DataType::Varbinary(_) => Ast::Bytea,
+        DataType::Inet | DataType::Cidr => {
+            let name = Ident::new(ty.to_string().to_lowercase());
+            Ast::Custom(ObjectName::from(vec![name]), Vec::new())
+        }
         DataType::Interval => Ast::Interval {
             fields: None,
             precision: None,

@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use crate::bind::spelling::rewrite::{IS_DISTINCT, IS_NOT_DISTINCT};
 use crate::bind::types::bound_operators::{self, FirstUses};
-use crate::bind::types::{documents, records};
+use crate::bind::types::operators::{documents, networks};
+use crate::bind::types::records;
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::DFSchema;
 use datafusion::error::Result as DataFusionResult;
@@ -47,8 +48,11 @@ impl ExprPlanner for Intervals {
         elements: Vec<Expr>,
         schema: &DFSchema,
     ) -> DataFusionResult<PlannerResult<Vec<Expr>>> {
-        let has_null = |element: &Expr| element.get_type(schema).is_ok_and(|ty| ty.is_null());
-        Ok(match elements.iter().any(has_null) {
+        let is_special = |element: &Expr| {
+            let ty = element.get_type(schema);
+            ty.is_ok_and(|ty| ty.is_null() || matches!(ty, ArrowType::FixedSizeBinary(_)))
+        };
+        Ok(match elements.iter().any(is_special) {
             true => PlannerResult::Planned(make_array().call(elements)),
             false => PlannerResult::Original(elements),
         })
@@ -77,11 +81,12 @@ impl ExprPlanner for Intervals {
             let (left, right) = (of(&alike.left), of(&alike.right));
             let left_side = compared_with(alike.left, right.as_ref());
             let right_side = compared_with(alike.right, left.as_ref());
+            let (left_side, right_side) = networks::alike(left_side, right_side, schema);
             return Ok(PlannerResult::Planned(binary_expr(left_side, op, right_side)));
         }
         let expr =
             bound_operators::typed(bound_operators::with_parameter(expr, schema, &self.uses)?, schema)?;
-        if let Some(call) = documents::planned(&expr, schema) {
+        if let Some(call) = documents::planned(&expr, schema).or_else(|| networks::planned(&expr, schema)) {
             return Ok(PlannerResult::Planned(call));
         }
         let of = |side: &Expr| side.get_type(schema).ok();
@@ -119,10 +124,13 @@ impl ExprPlanner for Intervals {
             | BinaryOperator::LtEq
             | BinaryOperator::Gt
             | BinaryOperator::GtEq => {
+                let left_side = compared_with(expr.left, right.as_ref());
+                let right_side = compared_with(expr.right, left.as_ref());
+                let (left, right) = networks::alike(left_side, right_side, schema);
                 return Ok(PlannerResult::Original(RawBinaryExpr {
                     op: expr.op,
-                    left: compared_with(expr.left, right.as_ref()),
-                    right: compared_with(expr.right, left.as_ref()),
+                    left,
+                    right,
                 }));
             }
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::PGOverlap
@@ -214,6 +222,10 @@ fn compared_with(literal: Expr, other: Option<&ArrowType>) -> Expr {
     match other {
         Some(ty @ (ArrowType::Interval(_) | ArrowType::Boolean)) if is_text(&literal) => {
             cast_expr(literal, ty.clone())
+        }
+        Some(ty @ ArrowType::FixedSizeBinary(_)) if is_text(&literal) => {
+            let ty = networks::type_beside(&literal, ty);
+            cast_expr(literal, ty)
         }
         _ => literal,
     }
