@@ -395,7 +395,7 @@ fn oid_of(ty: &ArrowType) -> Option<i64> {
         | ArrowType::Decimal256(..) => 1700,
         ArrowType::LargeUtf8 => 114,
         ArrowType::LargeBinary => 3802,
-        ty @ ArrowType::FixedSizeBinary(_) => i64::from(types::oid_of(&data_type_of_arrow(ty))),
+        ty @ ArrowType::FixedSizeBinary(_) => types::oid_of(&data_type_of_arrow(ty)),
         ArrowType::Utf8 | ArrowType::Utf8View => 25,
         ArrowType::Binary | ArrowType::BinaryView => 17,
         ArrowType::Date32 => 1082,
