@@ -110,10 +110,12 @@ fn parse_element(ty: DataType, element: &str) -> Datum {
         Datum::Null
     } else if let Some(digits) = inside("x'") {
         Datum::Bytes(unhex(&digits))
-    } else if let (Some(text), Some(_)) = (inside("'"), ty.element()) {
-        ty.parse_text(&text).expect("an array")
     } else if let Some(text) = inside("'") {
-        Datum::Text(unescape(&text.replace("''", "'")))
+        match ty {
+            DataType::Inet | DataType::Cidr => ty.parse_text(&text).expect("an address"),
+            _ if ty.element().is_some() => ty.parse_text(&text).expect("an array"),
+            _ => Datum::Text(unescape(&text.replace("''", "'"))),
+        }
     } else {
         ty.parse_text(element).expect("a value")
     };
