@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("rukh-kv", &["rukh-keys"]),
     ("rukh-hbase", &[]),
     ("rukh-commit", &[]),
+    ("rukh-walk", &[]),
     (
         "rukh-hbase-store",
         &["rukh-hbase", "rukh-commit", "rukh-kv", "rukh-keys"],
@@ -34,7 +35,13 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "rukh-functions",
-        &["rukh-error", "rukh-syntax", "rukh-planner", "rukh-keys"],
+        &[
+            "rukh-walk",
+            "rukh-error",
+            "rukh-syntax",
+            "rukh-planner",
+            "rukh-keys",
+        ],
     ),
     ("rukh-syntax", &["rukh-catalog", "rukh-keys"]),
     (
@@ -42,6 +49,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "rukh-syntax",
             "rukh-functions",
+            "rukh-walk",
             "rukh-error",
             "rukh-engine",
             "rukh-planner",
@@ -97,7 +105,10 @@ const OF_EXAMPLES: &[(&str, &str)] = &[("rukh", "rukh-server")];
 /// Crates that several crates of the workspace may name, and no others.
 const SHARED: &[(&str, &[&str])] = &[
     ("prost", &["rukh-flight", "rukh-hbase"]),
-    ("datafusion", &["rukh-error", "rukh-functions", "rukh-sql"]),
+    (
+        "datafusion",
+        &["rukh-walk", "rukh-error", "rukh-functions", "rukh-sql"],
+    ),
 ];
 
 /// Crates that exactly one crate of the workspace may name.
@@ -309,7 +320,7 @@ mod tests {
             ),
             [
                 "crates/rukh-engine/Cargo.toml:4: rocksdb may be named by rukh-kv only",
-                "crates/rukh-engine/Cargo.toml:6: datafusion may be named by rukh-error and rukh-functions and rukh-sql only",
+                "crates/rukh-engine/Cargo.toml:6: datafusion may be named by rukh-walk and rukh-error and rukh-functions and rukh-sql only",
             ]
         );
         assert_eq!(

@@ -75,11 +75,23 @@ impl Engine {
         alteration: impl FnOnce(&Catalog, &Table) -> Result<A, E>,
     ) -> Result<Arc<Table>, E> {
         let change = self.begin_change()?;
-        let inner = change.inner;
         let definitions = change.definitions.clone();
         definitions.codec(id)?;
         change.lock_table(id)?;
         let before = &definitions.codec(id)?.table;
+        let alteration = alteration(&definitions.catalog, before)?.into();
+        Ok(self.alter(change, before, alteration)?)
+    }
+
+    /// Makes an alteration of the table that was `before`.
+    fn alter(
+        &self,
+        change: Change<'_>,
+        before: &Table,
+        alteration: Alteration,
+    ) -> Result<Arc<Table>, EngineError> {
+        let (id, inner) = (before.id, change.inner);
+        let definitions = change.definitions.clone();
         let Alteration {
             table: mut next,
             indexes,
@@ -88,7 +100,7 @@ impl Engine {
             retyped,
             views,
             materialized,
-        } = alteration(&definitions.catalog, before)?.into();
+        } = alteration;
         let mut added = Vec::with_capacity(indexes.len());
         for draft in indexes {
             let is_ours = next.indexes.iter().any(|index| index.name == draft.name);
@@ -176,7 +188,7 @@ impl Engine {
             self.inner.set_purges(id)?;
         }
         finished?;
-        Ok(self.defined(id)?)
+        self.defined(id)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -20,6 +20,7 @@ use crate::bind::types::table_schema::{declared_schema, table_schema};
 use crate::exec::context::StatementContext;
 use crate::exec::operators::ScanExec;
 use rukh_error::SqlError;
+use rukh_walk::Tree;
 
 /// A table at the snapshot of one statement.
 #[derive(Debug)]
@@ -111,7 +112,7 @@ impl TableProvider for RukhTable {
 /// Returns whether an expression holds a subquery, which a scan cannot evaluate.
 fn has_subquery(expr: &Expr) -> bool {
     let mut found = false;
-    let visited = expr.apply(|e| {
+    let visited = expr.each(&mut |e| {
         found = matches!(
             e,
             Expr::Exists(_)

@@ -50,6 +50,7 @@ use rukh_syntax::{
     Discarded, ExplainFormat, KeptStatement, Statement, TransactionStatement, Walk, WalkMut, WritesStatement,
     data_type, rows_name,
 };
+use rukh_walk::PlanTree;
 
 /// Most parameters of a statement, as the protocol counts them.
 const PARAMETERS_MAX: usize = 65_535;
@@ -293,7 +294,7 @@ impl Session {
             }
             false => self.unoptimised_plan_of(&query)?,
         };
-        plan.apply_with_subqueries(|node| {
+        plan.each_of_all(&mut |node| {
             for (number, ty) in places::of_node(node)? {
                 parameters.tell(number, ty);
             }

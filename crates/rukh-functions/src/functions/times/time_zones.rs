@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondBuilder};
 use datafusion::arrow::datatypes::{DataType as ArrowType, TimestampMicrosecondType};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
@@ -27,6 +27,7 @@ use rukh_keys::{DataType, Datum, ValueError, Zone};
 use crate::functions::common::undefined::undefined_function;
 use crate::types::arrow_type;
 use rukh_error::SqlError;
+use rukh_walk::Tree;
 
 /// Name of the function.
 pub const TIMEZONE: &str = "timezone";
@@ -50,7 +51,7 @@ pub fn is_utc(zone: &str) -> bool {
 )]
 pub fn in_zone(expr: &Expr) -> bool {
     let mut found = 0;
-    let seen = expr.apply(|part| {
+    let seen = expr.each(&mut |part| {
         if let Expr::ScalarFunction(call) = part
             && call.name() == TIMEZONE
         {
@@ -66,7 +67,7 @@ pub fn in_zone(expr: &Expr) -> bool {
 
 /// Puts a moment of UTC, moved by some microseconds, in the place of that of a zone.
 pub fn moved_from_zone(expr: &Expr, by: i64) -> Option<Expr> {
-    let moved = expr.clone().transform_up(|part| match part {
+    let moved = expr.clone().turn_up(&mut |part| match part {
         Expr::ScalarFunction(mut call) if call.name() == TIMEZONE => {
             let by = ScalarValue::DurationMicrosecond(Some(by));
             let moment = call.args.pop();

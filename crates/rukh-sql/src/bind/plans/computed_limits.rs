@@ -20,7 +20,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, internal_err};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions::expr_fn::coalesce;
@@ -36,6 +36,7 @@ use rukh_syntax::sqlparser::ast::{
     DataType as SqlType, Expr as Expression, Ident, LimitClause, Query, SelectItem, Value, VisitorMut,
 };
 use rukh_syntax::{HIDDEN, WalkMut, make, with_ties};
+use rukh_walk::{PlanTree, Tree};
 
 use crate::bind::plans::outer_columns::query_of;
 use crate::bind::types::coercions::whole;
@@ -76,7 +77,7 @@ impl VisitorMut for Ties {
 
 /// Whether a count is that of FETCH … WITH TIES.
 fn has_ties(count: &Expr) -> DataFusionResult<bool> {
-    count.exists(|part| {
+    count.any(&mut |part| {
         let query = query_of(part).map(|query| query.subquery.schema().fields());
         Ok(query.is_some_and(|fields| fields.iter().any(|field| *field.name() == with_ties())))
     })
@@ -100,7 +101,7 @@ fn sorted(input: LogicalPlan) -> DataFusionResult<(Sort, Vec<Expr>)> {
 
 /// Makes conditions of limits that subqueries compute.
 pub(crate) fn numbered(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let plan = plan.transform_up_with_subqueries(|node| match node {
+    let plan = plan.turn_all_up(&mut |node| match node {
         LogicalPlan::Limit(limit) => kept(limit),
         other => Ok(Transformed::no(other)),
     })?;
@@ -109,7 +110,7 @@ pub(crate) fn numbered(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
 
 fn kept(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
     let is_computed = |count: &Option<Box<Expr>>| match count {
-        Some(count) => count.exists(|part| Ok(query_of(part).is_some() || part.is_volatile_node())),
+        Some(count) => count.any(&mut |part| Ok(query_of(part).is_some() || part.is_volatile_node())),
         None => Ok(false),
     };
     if !is_computed(&limit.skip)? && !is_computed(&limit.fetch)? {

@@ -25,7 +25,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::{Sort as SortKey, WindowFunction};
@@ -38,6 +38,7 @@ use datafusion::logical_expr::{
 
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_walk::{PlanTree, Tree};
 
 /// Aggregates whose result depends on the order of what they are given.
 const OF_ORDER: [&str; 5] = [
@@ -56,7 +57,7 @@ const OF_FRAME: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
 /// Lifts the ORDER BYs of subqueries to where order matters. The plan is one that is not optimised yet.
 pub(crate) fn lift(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let plan = plan.transform_up_with_subqueries(without_idle_order)?.data;
+    let plan = plan.turn_all_up(&mut without_idle_order)?.data;
     let own = usize::from(has_own_order(&plan));
     if sorts(&plan)? == own {
         return Ok(plan);
@@ -112,7 +113,7 @@ fn unaliased(expr: &Expr) -> &Expr {
 /// Counts the sorts of a plan and of its subqueries.
 fn sorts(plan: &LogicalPlan) -> DataFusionResult<usize> {
     let mut count = 0;
-    plan.apply_with_subqueries(|node| {
+    plan.each_of_all(&mut |node| {
         count += usize::from(matches!(node, LogicalPlan::Sort(_)));
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -236,7 +237,7 @@ impl Lifter {
     fn with_own_order(&mut self, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
         let is_sort = matches!(plan, LogicalPlan::Sort(_));
         let plan = self.within_expressions(plan)?;
-        let changed = plan.map_children(|input| {
+        let changed = plan.turn_children(&mut |input| {
             let input = match is_sort {
                 true => self.settled(input),
                 false => self.with_own_order(input),
@@ -277,7 +278,7 @@ impl Lifter {
             }
             plan => {
                 let plan = self.within_expressions(plan)?;
-                let changed = plan.map_children(|input| self.settled(input).map(Transformed::yes))?;
+                let changed = plan.turn_children(&mut |input| self.settled(input).map(Transformed::yes))?;
                 Ok(changed.data)
             }
         }

@@ -14,13 +14,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::expr_fn::random;
 use datafusion::logical_expr::logical_plan::{FetchType, Limit, Projection, SkipType, Sort};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_walk::{PlanTree, Tree};
 
 use crate::bind::plans::correlated::is_volatile_correlated;
 use crate::bind::plans::once::apart;
@@ -28,7 +29,7 @@ use crate::bind::plans::outer_columns::query_of;
 
 /// Computes volatile expressions of select lists after ORDER BY.
 pub(crate) fn after_sorts(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let plan = plan.transform_up_with_subqueries(|node| match node {
+    let plan = plan.turn_all_up(&mut |node| match node {
         LogicalPlan::Sort(sort) => after_sort(sort),
         LogicalPlan::Limit(limit) => after_limit(limit),
         other => Ok(Transformed::no(other)),
@@ -94,7 +95,7 @@ fn after_sort(sort: Sort) -> DataFusionResult<Transformed<LogicalPlan>> {
             continue;
         }
         is_changed = true;
-        let late = expr.clone().unalias().transform(|part| match part {
+        let late = expr.clone().unalias().turn_up(&mut |part| match part {
             Expr::Column(column) => {
                 let name = format!("late{HIDDEN}{}", inputs.len());
                 inputs.push(Expr::Column(column).alias(&name));
@@ -118,7 +119,7 @@ fn after_sort(sort: Sort) -> DataFusionResult<Transformed<LogicalPlan>> {
 }
 
 fn has_query(expr: &Expr) -> DataFusionResult<bool> {
-    expr.exists(|part| Ok(query_of(part).is_some()))
+    expr.any(&mut |part| Ok(query_of(part).is_some()))
 }
 
 /// Computes what is volatile in a select list for the rows that LIMIT lets through, and for those that OFFSET skips, as PostgreSQL does.
@@ -167,5 +168,5 @@ fn after_limit(limit: Limit) -> DataFusionResult<Transformed<LogicalPlan>> {
 
 /// Whether an expression has a subquery that runs once for each row.
 fn has_volatile_query(expr: &Expr) -> DataFusionResult<bool> {
-    expr.exists(is_volatile_correlated)
+    expr.any(&mut is_volatile_correlated)
 }

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::Join;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use rukh_walk::Tree;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -57,6 +58,6 @@ fn is_by_null(plan: &LogicalPlan) -> bool {
 fn has_inner_by_null(plan: &LogicalPlan) -> bool {
     let is_inner =
         |node: &LogicalPlan| matches!(node, LogicalPlan::Join(join) if join.join_type == JoinType::Inner);
-    plan.exists(|node| Ok(is_by_null(node) && is_inner(node)))
+    plan.any(&mut |node| Ok(is_by_null(node) && is_inner(node)))
         .unwrap_or(true)
 }

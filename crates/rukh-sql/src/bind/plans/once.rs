@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, TableReference, project_schema};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
@@ -31,6 +31,7 @@ use parking_lot::Mutex;
 use rukh_syntax::HIDDEN;
 use rukh_syntax::Walk;
 use rukh_syntax::sqlparser::ast;
+use rukh_walk::{PlanTree, Tree};
 
 /// What is run apart, however often it is read.
 const APART: &str = "apart";
@@ -98,7 +99,7 @@ pub(crate) fn names(query: &ast::Query) -> HashSet<String> {
 /// Lets the WITH queries of these names that are volatile and read more than once run once, and relations that are kept.
 pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionResult<LogicalPlan> {
     let mut found: Vec<(SubqueryAlias, usize)> = Vec::new();
-    plan.apply_with_subqueries(|node| {
+    plan.each_of_all(&mut |node| {
         if let LogicalPlan::SubqueryAlias(alias) = node
             && (is_kept(alias) || (names.contains(alias.alias.table()) && is_volatile(&alias.input)?))
         {
@@ -112,7 +113,7 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
     found.retain(|(alias, count)| *count > 1 || alias.alias.table() == kept_rows(APART));
     // Those within others first: the plans of the others are changed by it.
     let is_within = |alias: &SubqueryAlias| {
-        alias.input.exists(|node| {
+        alias.input.any(&mut |node| {
         Ok(matches!(node, LogicalPlan::SubqueryAlias(inner) if found.iter().any(|(known, _)| known == inner)))
     })
     };
@@ -125,7 +126,7 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
     if innermost.is_empty() {
         return Ok(plan);
     }
-    let replaced = plan.transform_down_with_subqueries(|node| {
+    let replaced = plan.turn_all_down(&mut |node| {
         let LogicalPlan::SubqueryAlias(alias) = &node else {
             return Ok(Transformed::no(node));
         };
@@ -143,7 +144,7 @@ pub(crate) fn shared(plan: LogicalPlan, names: &HashSet<String>) -> DataFusionRe
 /// Whether a plan calls volatile functions whenever it runs, in subqueries, too.
 pub(crate) fn is_volatile(plan: &LogicalPlan) -> DataFusionResult<bool> {
     let mut volatile = false;
-    plan.apply_with_subqueries(|node| {
+    plan.each_of_all(&mut |node| {
         if let LogicalPlan::SubqueryAlias(alias) = node
             && is_kept(alias)
         {

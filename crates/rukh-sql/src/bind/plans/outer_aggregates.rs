@@ -17,7 +17,7 @@ use std::mem::take;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -38,6 +38,7 @@ use crate::bind::names::outer_names;
 use crate::bind::names::outer_names::names_of_with;
 use crate::bind::plans::outer_columns::{changed_within, with_query};
 use rukh_functions::is_aggregate;
+use rukh_walk::{PlanTree, Tree};
 
 /// Moves aggregates of outer columns into the queries that they belong to.
 pub(crate) fn spell_out(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
@@ -403,12 +404,12 @@ impl Visitor for Columns<'_> {
 
 /// Lets subqueries read the aggregates that were moved out of them.
 pub(crate) fn resolved(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let plan = plan.transform_up_with_subqueries(|node| {
+    let plan = plan.turn_all_up(&mut |node| {
         let names = NamePreserver::new(&node);
         let schema = merge_schema(&node.inputs());
-        let changed = node.map_expressions(|expr| {
+        let changed = node.turn_expressions(&mut |expr| {
             let name = names.save(&expr);
-            let expr = expr.transform_up(|part| read_from_aggregates(part, &schema))?;
+            let expr = expr.turn_up(&mut |part| read_from_aggregates(part, &schema))?;
             Ok(expr.update_data(|expr| name.restore(expr)))
         })?;
         match changed.transformed {
@@ -450,13 +451,13 @@ fn read_from_aggregates(expr: PlannedExpr, schema: &DFSchema) -> DataFusionResul
         })
     };
     let queries = queries.clone();
-    let read = queries.transform_up(|part| with_query(part, |query| changed_within(query, &mut read)))?;
+    let read = queries.turn_up(&mut |part| with_query(part, |query| changed_within(query, &mut read)))?;
     Ok(Transformed::yes(read.data))
 }
 
 /// Fails with 0A000 if a subquery aggregates columns of a query around it, and nothing of its own.
 fn refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    plan.apply_with_subqueries(|node| match node {
+    plan.each_of_all(&mut |node| match node {
         LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.iter().any(is_of_outer) => Err(misplaced()),
         _ => Ok(TreeNodeRecursion::Continue),
     })?;
@@ -465,7 +466,7 @@ fn refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
 
 fn is_of_outer(call: &PlannedExpr) -> bool {
     let (mut outer, mut own) = (false, false);
-    let seen = call.apply(|part| -> DataFusionResult<TreeNodeRecursion> {
+    let seen = call.each(&mut |part| -> DataFusionResult<TreeNodeRecursion> {
         match part {
             PlannedExpr::OuterReferenceColumn(..) => outer = true,
             PlannedExpr::Column(_) => own = true,

@@ -5,20 +5,21 @@
 use std::sync::Arc;
 
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+use rukh_walk::{PlanTree, Tree};
 
 /// Returns the columns that a plan reads of queries around it, each once.
 pub(crate) fn free_columns(plan: &LogicalPlan) -> DataFusionResult<Vec<Column>> {
     let mut free: Vec<Column> = Vec::new();
-    plan.apply(|node| {
+    plan.each(&mut |node| {
         let schema = merge_schema(&node.inputs());
-        node.apply_expressions(|expr| {
-            expr.apply(|part| {
+        node.each_expression(&mut |expr| {
+            expr.each(&mut |part| {
                 match part {
                     Expr::OuterReferenceColumn(_, column) if !free.contains(column) => {
                         free.push(column.clone())
@@ -52,7 +53,7 @@ pub(crate) fn free_columns(plan: &LogicalPlan) -> DataFusionResult<Vec<Column>> 
 }
 
 fn collect_outer(expr: &Expr, into: &mut Vec<Column>) -> DataFusionResult<()> {
-    expr.apply(|part| {
+    expr.each(&mut |part| {
         match part {
             Expr::OuterReferenceColumn(_, column) if !into.contains(column) => into.push(column.clone()),
             _ => {}
@@ -107,11 +108,11 @@ pub(crate) fn changed_within(
             ..query
         })
     };
-    let plan = Arc::unwrap_or_clone(query.subquery).transform_up_with_subqueries(|node| {
+    let plan = Arc::unwrap_or_clone(query.subquery).turn_all_up(&mut |node| {
         let names = NamePreserver::new(&node);
-        let changed = node.map_expressions(|expr| {
+        let changed = node.turn_expressions(&mut |expr| {
             let name = names.save(&expr);
-            let expr = expr.transform_up(|part| {
+            let expr = expr.turn_up(&mut |part| {
                 let part = change(part)?;
                 part.transform_data(|part| with_query(part, listed_again))
             })?;

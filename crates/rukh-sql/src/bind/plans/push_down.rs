@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::logical_plan::Filter;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
@@ -19,6 +19,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use rukh_walk::Tree;
 
 use crate::bind::plans::null_joins::minding;
 
@@ -125,7 +126,7 @@ fn columns_left(plan: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>>
         LogicalPlan::Filter(_) => columns_left(Arc::unwrap_or_clone(input))?.update_data(Arc::new),
         _ => Transformed::no(input),
     };
-    let predicate = predicate.transform(|expr| Ok(turned(expr)))?;
+    let predicate = predicate.turn_up(&mut |expr| Ok(turned(expr)))?;
     let is_changed = input.transformed || predicate.transformed;
     let filter = Filter::try_new(predicate.data, input.data)?;
     Ok(Transformed::new_transformed(

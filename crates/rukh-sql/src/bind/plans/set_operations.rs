@@ -22,6 +22,7 @@ use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
 
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_walk::PlanTree;
 
 use crate::bind::types::coercions::{converted, unified_fields};
 
@@ -29,7 +30,7 @@ use crate::bind::types::coercions::{converted, unified_fields};
 ///
 /// The plan is one that is not optimised yet: its only joins that take NULLs for equal are set operations.
 pub(crate) fn counted(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let counted = plan.transform_up_with_subqueries(|node| match node {
+    let counted = plan.turn_all_up(&mut |node| match node {
         LogicalPlan::Join(join) if is_set_operation(&join) => {
             let join = alike(join)?;
             Ok(Transformed::yes(match join.left.as_ref() {

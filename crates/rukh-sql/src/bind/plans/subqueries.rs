@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, StructArray};
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::count::count;
@@ -49,31 +49,32 @@ use rukh_functions::functions::numbers::arithmetic::operator_of;
 
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_walk::{PlanTree, Tree};
 
 /// Makes aggregates of correlated subqueries that are none.
 pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     let mut draws = 0;
     let mut computed = 0;
     let plan = plan
-        .transform_up_with_subqueries(|node| {
+        .turn_all_up(&mut |node| {
             let names = NamePreserver::new(&node);
-            node.map_expressions(|expr| {
+            node.turn_expressions(&mut |expr| {
                 let name = names.save(&expr);
-                let expr = expr.transform_up(of_only_row)?;
+                let expr = expr.turn_up(&mut of_only_row)?;
                 Ok(expr.update_data(|expr| name.restore(expr)))
             })
         })?
         .data;
     let plan = plan
-        .transform_up_with_subqueries(|node| computed_before(node, &mut computed))?
+        .turn_all_up(&mut |node| computed_before(node, &mut computed))?
         .data;
-    let plan = plan.transform_up_with_subqueries(|node| {
+    let plan = plan.turn_all_up(&mut |node| {
         let names = NamePreserver::new(&node);
         let is_value = matches!(node, LogicalPlan::Projection(_));
         let chooses = matches!(node, LogicalPlan::Filter(_));
         let joins = matches!(node, LogicalPlan::Join(_));
         let schema = merge_schema(&node.inputs());
-        node.map_expressions(|expr| {
+        node.turn_expressions(&mut |expr| {
             let name = names.save(&expr);
             let expr = match (chooses, joins) {
                 (true, _) => Transformed::no(chosen(expr, &schema, Place::Conjunct)?),
@@ -81,16 +82,16 @@ pub(crate) fn single_values(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
                 (false, false) => Transformed::no(expr),
             };
             let single = expr.transform_data(|expr| {
-                expr.transform_up(|part| match is_value {
+                expr.turn_up(&mut |part| match is_value {
                     true => counted(part, &schema)?.transform_data(single_value),
                     false => single_value(part),
                 })
             })?;
             let single =
-                single.transform_data(|expr| expr.transform_up(|part| drawn_apart(part, &mut draws)))?;
+                single.transform_data(|expr| expr.turn_up(&mut |part| drawn_apart(part, &mut draws)))?;
             let single = single.transform_data(|expr| match chooses {
                 true => conjuncts_or_null(expr),
-                false => expr.transform_up(or_null),
+                false => expr.turn_up(&mut or_null),
             })?;
             Ok(single.update_data(|expr| name.restore(expr)))
         })
@@ -191,12 +192,12 @@ fn conjuncts_or_null(condition: Expr) -> DataFusionResult<Transformed<Expr>> {
             op,
             ref right,
         }) if op.supports_propagation() && (is_value(left) != is_value(right)) => {
-            condition.map_children(|side| match is_value(&side) {
+            condition.turn_children(&mut |side| match is_value(&side) {
                 true => Ok(Transformed::no(side)),
-                false => side.transform_up(or_null),
+                false => side.turn_up(&mut or_null),
             })
         }
-        other => other.transform_up(or_null),
+        other => other.turn_up(&mut or_null),
     }
 }
 
@@ -207,7 +208,7 @@ fn with_columns_read(input: LogicalPlan, values: &[Expr]) -> DataFusionResult<Lo
     };
     let mut missing: Vec<Column> = Vec::new();
     for value in values {
-        value.apply(|part| {
+        value.each(&mut |part| {
             if let Some(query) = query_of(part) {
                 let read = free_columns(&query.subquery)?.into_iter();
                 missing.extend(read.filter(|column| {
@@ -245,7 +246,7 @@ fn drawn_apart(expr: Expr, draws: &mut usize) -> DataFusionResult<Transformed<Ex
     };
     let draws_at_random = query
         .subquery
-        .exists(|node| Ok(node.expressions().iter().any(Expr::is_volatile)))?;
+        .any(&mut |node| Ok(node.expressions().iter().any(Expr::is_volatile)))?;
     if !draws_at_random {
         return Ok(Transformed::no(Expr::ScalarSubquery(query)));
     }
@@ -292,9 +293,9 @@ fn computed_before(node: LogicalPlan, computed: &mut usize) -> DataFusionResult<
     let is_sort = matches!(node, LogicalPlan::Sort(_));
     let names = NamePreserver::new(&node);
     let mut values = Vec::new();
-    let named = node.map_expressions(|expr| {
+    let named = node.turn_expressions(&mut |expr| {
         let name = names.save(&expr);
-        let named = expr.transform_down(|part| match part {
+        let named = expr.turn_down(&mut |part| match part {
             Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
                 *computed += 1;
                 let name = format!("computed{HIDDEN}{computed}");
@@ -407,7 +408,7 @@ fn chosen(expr: Expr, schema: &DFSchema, place: Place) -> DataFusionResult<Expr>
             compared(comparison, schema)
         }
         other => Ok(other
-            .map_children(|part| chosen(part, schema, Place::Value).map(Transformed::yes))?
+            .turn_children(&mut |part| chosen(part, schema, Place::Value).map(Transformed::yes))?
             .data),
     }
 }
@@ -434,7 +435,7 @@ fn constants_chosen(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
 
 /// Whether an expression is of columns, and is so when it has been simplified: a CASE may be a constant then.
 fn stays_of_columns(expr: &Expr) -> DataFusionResult<bool> {
-    let may_vanish = expr.exists(|part| {
+    let may_vanish = expr.any(&mut |part| {
         Ok(match part {
             Expr::Column(_) | Expr::Literal(..) | Expr::Cast(_) | Expr::BinaryExpr(_) | Expr::Negative(_) => {
                 false
@@ -448,12 +449,12 @@ fn stays_of_columns(expr: &Expr) -> DataFusionResult<bool> {
 
 /// Whether an expression has a subquery.
 fn has_query(expr: &Expr) -> DataFusionResult<bool> {
-    expr.exists(|part| Ok(query_of(part).is_some()))
+    expr.any(&mut |part| Ok(query_of(part).is_some()))
 }
 
 /// Whether an expression has a subquery that reads the query around it.
 fn has_correlated(expr: &Expr) -> DataFusionResult<bool> {
-    expr.exists(|part| match query_of(part) {
+    expr.any(&mut |part| match query_of(part) {
         Some(query) => Ok(!free_columns(&query.subquery)?.is_empty()),
         None => Ok(false),
     })
@@ -606,7 +607,7 @@ fn with_condition(query: Subquery, condition: Expr) -> DataFusionResult<Subquery
 
 /// Names the columns of an expression as a query within the statement sees them.
 fn outer(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
-    let outer = expr.transform_up(|part| match part {
+    let outer = expr.turn_up(&mut |part| match part {
         Expr::Column(column) => {
             let field = schema.field_from_column(&column)?.clone();
             let outer = Expr::OuterReferenceColumn(field, column);
@@ -620,7 +621,7 @@ fn outer(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
 /// Returns the columns of the statement outside that an expression names.
 fn outer_columns(expr: &Expr) -> DataFusionResult<Vec<Expr>> {
     let mut columns = Vec::new();
-    expr.apply(|part| {
+    expr.each(&mut |part| {
         if let Expr::OuterReferenceColumn(..) = part {
             columns.push(part.clone());
         }

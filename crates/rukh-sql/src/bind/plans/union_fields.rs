@@ -22,6 +22,7 @@ use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Union};
 use rukh_functions::types::data_type_of;
 use rukh_keys::DataType;
+use rukh_walk::PlanTree;
 
 type Metadata = HashMap<String, String>;
 
@@ -30,7 +31,7 @@ type Metadata = HashMap<String, String>;
 /// The plan is an optimised one.
 pub(crate) fn alike(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     let mut is_found = false;
-    plan.apply_with_subqueries(|node| {
+    plan.each_of_all(&mut |node| {
         if let LogicalPlan::Union(union) = node {
             let fields = union.schema.fields().iter();
             let mut both = fields.zip(common(union));
@@ -41,7 +42,7 @@ pub(crate) fn alike(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     if !is_found {
         return Ok(plan);
     }
-    let alike = plan.transform_up_with_subqueries(|node| match node {
+    let alike = plan.turn_all_up(&mut |node| match node {
         LogicalPlan::Union(union) => with_common(union).map(Transformed::yes),
         other => other.recompute_schema().map(Transformed::yes),
     })?;

@@ -9,7 +9,7 @@
 //! | `ORDER BY a`, of a column of a table   | stays                       |
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::{Cast, Sort as SortKey};
@@ -17,6 +17,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Distinct;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 use rukh_functions::functions::numbers::arithmetic::operator_of;
+use rukh_walk::{PlanTree, Tree};
 
 /// Lets a node sort floats as above.
 pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
@@ -39,9 +40,9 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
         }
         LogicalPlan::Window(_) | LogicalPlan::Aggregate(_) => {
             let names = NamePreserver::new(&node);
-            node.map_expressions(|expr| {
+            node.turn_expressions(&mut |expr| {
                 let name = names.save(&expr);
-                let sorted = expr.transform_up(|mut part| {
+                let sorted = expr.turn_up(&mut |mut part| {
                     let is_changed = match &mut part {
                         Expr::WindowFunction(call) => sorted(&mut call.params.order_by, input),
                         Expr::AggregateFunction(call) => sorted(&mut call.params.order_by, input),

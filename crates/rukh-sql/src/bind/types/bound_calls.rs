@@ -1,7 +1,6 @@
 //! Calls of functions of the table of signatures (`rukh_functions::signatures`), bound to their implementations.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
@@ -20,6 +19,7 @@ use rukh_functions::signatures::resolve::Meant;
 
 use rukh_functions::types::arrow_type;
 use rukh_keys::DataType;
+use rukh_walk::Tree;
 
 use crate::bind::types::typed_casts::{literal_text, typed, value_of_text};
 
@@ -111,7 +111,7 @@ pub(crate) fn bound(call: ScalarFunction, schema: &DFSchema) -> DataFusionResult
 
 /// Returns the value of an expression that is one already, whatever is cast to what.
 fn folded(expr: &Expr) -> DataFusionResult<Expr> {
-    let is_constant = !expr.exists(|part| Ok(!matches!(part, Expr::Literal(..) | Expr::Cast(_))))?;
+    let is_constant = !expr.any(&mut |part| Ok(!matches!(part, Expr::Literal(..) | Expr::Cast(_))))?;
     match is_constant {
         true => ExprSimplifier::new(SimplifyContext::default()).simplify(expr.clone()),
         false => Ok(expr.clone()),

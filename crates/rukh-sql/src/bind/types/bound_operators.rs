@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_nested::expr_fn::make_array;
@@ -20,6 +20,7 @@ use rukh_functions::signatures::resolve::{self, Meant, Unresolved};
 use rukh_functions::signatures::table;
 use rukh_functions::types::{TYPE_KEY, arrow_type, declared_text};
 use rukh_keys::DataType;
+use rukh_walk::Tree;
 
 use crate::bind::types::bound_calls::literal;
 use crate::bind::types::chosen_types::chosen_type;
@@ -43,7 +44,7 @@ pub(crate) fn operand(expr: &Expr, schema: &DFSchema) -> Option<Option<Kind>> {
 /// Whether the type of an expression depends on a parameter whose type is not known yet.
 pub(crate) fn is_open(expr: &Expr) -> bool {
     let mut is_open = false;
-    let walked = expr.apply(|part| {
+    let walked = expr.each(&mut |part| {
         Ok(match part {
             Expr::Cast(_) | Expr::TryCast(_) => TreeNodeRecursion::Jump,
             Expr::Placeholder(parameter) if parameter.field.is_none() => {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, internal_err};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{
@@ -46,6 +46,7 @@ use rukh_functions::functions::numbers::arithmetic::roomy;
 use rukh_functions::signatures::overloaded::{kind, operand_type};
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::are_uuids;
+use rukh_walk::Tree;
 
 use crate::bind::plans::window_frames::distance;
 use crate::bind::types::bound_calls::literal;
@@ -122,7 +123,7 @@ pub(crate) fn coerced(expr: Expr, schema: &DFSchema) -> DataFusionResult<Transfo
             let ty = compared(&[&expr, &low, &high], schema)?;
             if ty.is_list() {
                 let within = expr.as_ref().clone().gt_eq(*low).and(expr.lt_eq(*high));
-                let within = within.transform_up(|part| coerced(part, schema))?.data;
+                let within = within.turn_up(&mut |part| coerced(part, schema))?.data;
                 return Ok(Transformed::yes(if negated { !within } else { within }));
             }
             Expr::Between(Between {

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use chrono::{DateTime, Utc};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::temporal_conversions::timestamp_us_to_datetime;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -45,6 +45,7 @@ use rukh_functions::functions::common::exact::inexact;
 use rukh_functions::functions::times::extract::{DATE_PART, STORED_DATE_PART, WHOLE};
 use rukh_functions::scalars::{assigned_datums, datum_from_scalar};
 use rukh_functions::types::data_type_of;
+use rukh_walk::Tree;
 
 /// DataFusion's functions and typing rules, without any table.
 static STATE: LazyLock<SessionState> = LazyLock::new(|| {
@@ -187,7 +188,7 @@ pub(crate) fn computed_on(
     crate::bind::spelling::integer_literals::typed(&mut expr);
     let named = ExprWithAlias { expr, alias: None };
     let logical = STATE.create_logical_expr_from_sql_expr(named, schema)?;
-    let bound = logical.transform(|part| match &part {
+    let bound = logical.turn_up(&mut |part| match &part {
         Expr::Placeholder(placeholder) => {
             let digits = placeholder.id.strip_prefix('$').unwrap_or_default();
             let at = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
@@ -253,7 +254,7 @@ fn simplified(expr: Expr, schema: &DFSchemaRef, time: Option<i64>) -> Result<Exp
 
 /// Leaves out the table names of columns, and names of results.
 fn unqualified(expr: Expr) -> Result<Expr, SqlError> {
-    let transformed = expr.transform(|part| match part {
+    let transformed = expr.turn_up(&mut |part| match part {
         Expr::Alias(alias) => Ok(Transformed::yes(*alias.expr)),
         Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
             column.name,
@@ -268,7 +269,7 @@ const STABLE: [&str; 1] = ["array_to_string"];
 
 fn check_deterministic(expr: &Expr, what: &str) -> Result<(), SqlError> {
     let mut wrong = None;
-    expr.apply(|part| {
+    expr.each(&mut |part| {
         wrong = match part {
             Expr::ScalarFunction(call)
                 if call.func.signature().volatility != Volatility::Immutable
@@ -421,7 +422,7 @@ fn compile(table: &Table, sql: &str, ty: &DataType) -> Result<Arc<dyn RowFunctio
     if has_other_digits(typed.ty, *ty) {
         // Entries and values that are stored stay what they are.
         let of_before = |expr: Expr| {
-            let changed = expr.transform_up(|part| match &part {
+            let changed = expr.turn_up(&mut |part| match &part {
                 Expr::ScalarFunction(call) => {
                     Ok(inexact(call).map_or_else(|| Transformed::no(part.clone()), Transformed::yes))
                 }

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -27,12 +27,13 @@ use datafusion::logical_expr::{
 
 use rukh_functions::casts::numbers::number_cast;
 use rukh_functions::casts::times::time_cast;
+use rukh_walk::{PlanTree, Tree};
 
 /// Makes the operands of IN lists different where DataFusion could merge two of them.
 pub(crate) fn keep_apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     let mut operands = Operands::default();
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| operands.note_all(expr))?;
+    plan.each_of_all(&mut |node| {
+        node.each_expression(&mut |expr| operands.note_all(expr))?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     let met = operands.met();
@@ -46,9 +47,9 @@ pub(crate) fn keep_apart(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
 /// Undoes [`keep_apart`].
 pub(crate) fn join_again(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
     let mut is_marked = false;
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            is_marked = is_marked || expr.exists(|part| Ok(mark_of(part).is_some()))?;
+    plan.each_of_all(&mut |node| {
+        node.each_expression(&mut |expr| {
+            is_marked = is_marked || expr.any(&mut |part| Ok(mark_of(part).is_some()))?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(TreeNodeRecursion::Continue)
@@ -74,9 +75,9 @@ fn map_expressions(
     plan: LogicalPlan,
     mut change: impl FnMut(Expr) -> DataFusionResult<Transformed<Expr>>,
 ) -> DataFusionResult<LogicalPlan> {
-    let changed = plan.transform_up_with_subqueries(|node| {
+    let changed = plan.turn_all_up(&mut |node| {
         let names = NamePreserver::new(&node);
-        let mapped = node.map_expressions(|expr| {
+        let mapped = node.turn_expressions(&mut |expr| {
             let name = names.save(&expr);
             Ok(change(expr)?.update_data(|expr| name.restore(expr)))
         })?;
@@ -95,7 +96,7 @@ struct Operands {
 
 impl Operands {
     fn note_all(&mut self, expr: &Expr) -> DataFusionResult<TreeNodeRecursion> {
-        expr.apply(|part| {
+        expr.each(&mut |part| {
             match part {
                 Expr::InList(InList { expr, .. }) => *self.lists.entry(name_of(expr)).or_default() += 1,
                 Expr::Alias(alias) => self.renamed.push((name_of(&alias.expr), alias.name.clone())),
@@ -154,7 +155,7 @@ fn name_of(expr: &Expr) -> String {
 }
 
 fn marked(expr: Expr, met: &HashSet<String>, marks: &mut i64) -> DataFusionResult<Transformed<Expr>> {
-    expr.transform_up(|part| match part {
+    expr.turn_up(&mut |part| match part {
         Expr::InList(InList { expr, list, negated }) if met.contains(&name_of(&expr)) => {
             *marks += 1;
             let expr = Box::new(ScalarUDF::from(Mark::new()).call(vec![*expr, lit(*marks)]));
@@ -165,7 +166,7 @@ fn marked(expr: Expr, met: &HashSet<String>, marks: &mut i64) -> DataFusionResul
 }
 
 fn unmarked(expr: Expr) -> DataFusionResult<Transformed<Expr>> {
-    expr.transform_up(|part| match mark_of(&part) {
+    expr.turn_up(&mut |part| match mark_of(&part) {
         Some(operand) => Ok(Transformed::yes(operand.clone())),
         None => Ok(Transformed::no(part)),
     })

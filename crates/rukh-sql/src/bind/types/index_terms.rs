@@ -9,7 +9,7 @@
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use rukh_catalog::Table;
@@ -17,12 +17,13 @@ use rukh_functions::functions::common::declared::declared_value;
 use rukh_functions::functions::common::renamed::usual;
 use rukh_functions::functions::numbers::arithmetic::operator_of;
 use rukh_keys::DataType;
+use rukh_walk::Tree;
 
 use crate::bind::types::expressions::normalise;
 
 /// Returns the text by which expressions of indexes and of conditions are compared.
 pub(crate) fn matched_text(table: &Table, expr: &Expr) -> String {
-    let same = expr.clone().transform_up(|part| {
+    let same = expr.clone().turn_up(&mut |part| {
         let spelled = match &part {
             part if declared_value(part).is_some() => declared_value(part).cloned(),
             Expr::ScalarFunction(call) => usual(&call.func).map(|usual| usual.call(call.args.clone())),

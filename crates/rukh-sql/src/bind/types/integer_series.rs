@@ -6,7 +6,6 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::tree_node::TreeNode;
 use datafusion::datasource::provider_as_source;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::session_state::SessionState;
@@ -15,6 +14,7 @@ use datafusion::scalar::ScalarValue;
 
 use rukh_functions::types::arrow_type;
 use rukh_keys::DataType;
+use rukh_walk::Tree;
 
 use crate::bind::types::bound_calls::is_unbound;
 use crate::bind::types::expressions::bound_constant;
@@ -47,7 +47,7 @@ fn is_integer(bound: &Expr) -> bool {
 /// Returns an argument whose calls are computed, which are not bound yet where a table function is planned.
 fn computed(bound: Expr) -> DataFusionResult<Expr> {
     let calls = |part: &Expr| matches!(part, Expr::ScalarFunction(call) if is_unbound(&call.func));
-    if !bound.exists(|part| Ok(calls(part)))? {
+    if !bound.any(&mut |part| Ok(calls(part)))? {
         return Ok(bound);
     }
     let bound = bound_constant(bound).map_err(|error| DataFusionError::External(Box::new(error)))?;

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, IntervalUnit};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
@@ -41,6 +41,7 @@ use rukh_functions::functions::json::order::jsonb_order;
 use rukh_functions::functions::lists::record_order::record_order;
 use rukh_functions::functions::times::interval_order::{interval_order, number_of};
 use rukh_syntax::HIDDEN;
+use rukh_walk::Tree;
 
 use crate::bind::types::coercions::converted;
 use crate::bind::types::records;
@@ -438,7 +439,7 @@ fn grouped(mut aggregate: Aggregate) -> DataFusionResult<Transformed<LogicalPlan
 
 /// Has GROUPING name the keys by which groups are made.
 fn of_numbers(call: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
-    let changed = call.transform_down(|part| match part {
+    let changed = call.turn_down(&mut |part| match part {
         Expr::AggregateFunction(mut call) if call.func.name() == "grouping" => {
             let args = std::mem::take(&mut call.params.args).into_iter();
             call.params.args = args.map(|arg| group_key(arg, schema)).collect();

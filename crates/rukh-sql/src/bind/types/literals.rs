@@ -24,7 +24,7 @@
 //! (DataFusion would compare texts). Literals compared with UUIDs and CHARs get their stored form.
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction, WindowFunction};
@@ -69,23 +69,24 @@ use rukh_functions::signatures::overloaded::column_type;
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::are_uuids;
 use rukh_functions::types::{arrow_type, data_type_of};
+use rukh_walk::{PlanTree, Tree};
 
 /// Types the string literals of every comparison in the plan, subqueries included.
 ///
 /// Fails with 22P02 or 22007 on a literal that its type cannot read.
 pub(crate) fn type_literals(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
-    let typed = plan.transform_up_with_subqueries(|node| {
+    let typed = plan.turn_all_up(&mut |node| {
         // The types of columns come from below.
         let node = node.recompute_schema()?;
         check_union(&node).map_err(|error| DataFusionError::External(Box::new(error)))?;
         let node = alike_in_columns(node)?.data;
         let schema = merge_schema(&node.inputs());
-        node.apply_expressions(|expr| {
+        node.each_expression(&mut |expr| {
             typed_casts::check(expr, &schema)?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         let names = NamePreserver::new(&node);
-        let node = node.map_expressions(|expr| {
+        let node = node.turn_expressions(&mut |expr| {
             let name = names.save(&expr);
             let typed = typed_part(expr, &schema)?;
             Ok(Transformed::yes(name.restore(typed)))
@@ -105,7 +106,7 @@ pub(crate) fn typed_expression(expr: Expr, schema: &DFSchema) -> Result<Expr, Sq
 
 /// Types an expression, and casts its operands.
 pub(crate) fn typed_part(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
-    let typed = expr.transform_up(|expr| {
+    let typed = expr.turn_up(&mut |expr| {
         if let Some(text) = text_of_char(&expr, schema) {
             return Ok(Transformed::yes(text));
         }
@@ -119,7 +120,7 @@ pub(crate) fn typed_part(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr
     })?;
     match typed.transformed {
         // What is put in a place may have operands of its own.
-        true => Ok(typed.data.transform_up(|expr| coerced(expr, schema))?.data),
+        true => Ok(typed.data.turn_up(&mut |expr| coerced(expr, schema))?.data),
         false => Ok(typed.data),
     }
 }

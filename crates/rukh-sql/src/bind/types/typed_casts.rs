@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::functions::math;
@@ -27,6 +27,7 @@ use rukh_functions::types::{TYPE_KEY, arrow_type, data_type_of, declared_text};
 use rukh_keys::DataType;
 use rukh_syntax::data_type;
 use rukh_syntax::sqlparser::ast;
+use rukh_walk::Tree;
 
 use crate::bind::spelling::moment_words::moment_of;
 
@@ -34,7 +35,7 @@ use crate::bind::spelling::moment_words::moment_of;
 ///
 /// What is stored was checked when it was defined, and is not again: a database opens whatever an earlier version took.
 pub(crate) fn check(expr: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
-    expr.apply(|part| {
+    expr.each(&mut |part| {
         match part {
             Expr::Cast(Cast { expr, field }) => checked(expr, field, schema)?,
             // What casts to UUID are spelled as.

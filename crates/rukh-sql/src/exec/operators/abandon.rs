@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Schema};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
@@ -20,6 +20,7 @@ use datafusion::physical_plan::joins::NestedLoopJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
 use rukh_error::SqlError;
+use rukh_walk::Tree;
 
 /// Whether the rows of one run of a plan are wanted no more.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +38,7 @@ pub(crate) fn ends_with(
     plan: Arc<dyn ExecutionPlan>,
     abandoned: &Abandoned,
 ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-    let watched = plan.transform_up(|node| {
+    let watched = plan.turn_up(&mut |node| {
         let Some((join, filter)) = node
             .downcast_ref::<NestedLoopJoinExec>()
             .and_then(|join| Some((join, join.filter()?)))

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -21,6 +21,7 @@ use datafusion::physical_plan::{
     ReplaceChildrenOptions,
 };
 use futures::StreamExt;
+use rukh_walk::Tree;
 
 use super::delegated::recomputed_children;
 use super::rule::physical_rule;
@@ -34,7 +35,7 @@ pub(crate) struct ArmsInOrder;
 
 physical_rule!(ArmsInOrder, "arms_in_order", |plan, _| {
     let plan = plan
-        .transform_up(|node| {
+        .turn_up(&mut |node| {
             let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>() else {
                 return Ok(Transformed::no(node));
             };

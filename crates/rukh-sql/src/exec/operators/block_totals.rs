@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -35,13 +35,14 @@ use super::one_per_group::Input;
 use super::rule::physical_rule;
 use super::scan::TotalsScan;
 use rukh_functions::errors::external;
+use rukh_walk::Tree;
 
 /// Replaces aggregates over all rows of columnar scans. Runs when all else is in its place.
 #[derive(Debug)]
 pub(crate) struct BlockTotals;
 
 physical_rule!(BlockTotals, "block_totals", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         Ok(match totals_of_blocks(&node)? {
             Some(totals) => Transformed::yes(Arc::new(totals) as Arc<dyn ExecutionPlan>),
             None => Transformed::no(node),

@@ -25,7 +25,7 @@ use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -40,6 +40,7 @@ use datafusion::physical_plan::{
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use rukh_planner::TermId;
+use rukh_walk::Tree;
 
 use super::ScanExec;
 use super::delegated::stands_for;
@@ -69,7 +70,7 @@ const COLUMNS_MAX: usize = 8;
 pub(crate) struct FewGroups;
 
 physical_rule!(FewGroups, "few_groups", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         let serves = node.downcast_ref::<AggregateExec>().is_some_and(serves);
         Ok(match serves {
             true => Transformed::yes(Arc::new(FewGroupsExec { aggregate: node }) as Arc<dyn ExecutionPlan>),

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements, PhysicalExpr};
@@ -21,6 +21,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
     PlanProperties, ReplaceChildrenOptions,
 };
+use rukh_walk::Tree;
 
 use super::delegated::{recomputed_children, with_children};
 use super::rule::physical_rule;
@@ -33,7 +34,7 @@ const END: usize = usize::MAX;
 pub(crate) struct FixedLimits;
 
 physical_rule!(FixedLimits, "fixed_limits", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         let Some(limit) = node.downcast_ref::<GlobalLimitExec>() else {
             return Ok(Transformed::no(node));
         };
@@ -79,7 +80,7 @@ fn with_end(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn Execution
 pub(crate) struct LimitsAgain;
 
 physical_rule!(LimitsAgain, "limits_again", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         if let Some(fixed) = node.downcast_ref::<FixedLimitExec>() {
             return Ok(Transformed::yes(Arc::new(fixed.limit.clone())));
         }

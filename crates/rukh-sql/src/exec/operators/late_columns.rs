@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
@@ -14,6 +14,7 @@ use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use rukh_walk::Tree;
 
 use super::delegated::with_children;
 use super::rule::physical_rule;
@@ -24,7 +25,7 @@ use super::rule::physical_rule;
 pub(crate) struct LateColumns;
 
 physical_rule!(LateColumns, "late_columns", |plan, _| {
-    plan.transform_down(|node| {
+    plan.turn_down(&mut |node| {
         Ok(match computed_late(&node)? {
             Some(late) => Transformed::yes(late),
             None => Transformed::no(node),

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
@@ -29,6 +29,7 @@ use datafusion::scalar::ScalarValue;
 use rukh_catalog::ColumnId;
 use rukh_engine::{FirstRows, NullsWanted};
 use rukh_planner::{GroupRow, Grouped, OrderKey, TermId};
+use rukh_walk::Tree;
 
 use super::ScanExec;
 use super::delegated::with_children;
@@ -39,7 +40,7 @@ use super::rule::physical_rule;
 pub(crate) struct OnePerGroup;
 
 physical_rule!(OnePerGroup, "one_per_group", |plan, _| {
-    plan.transform_down(|node| {
+    plan.turn_down(&mut |node| {
         Ok(match replaced(&node)? {
             Some(plan) => Transformed::yes(plan),
             None => Transformed::no(node),

@@ -7,19 +7,20 @@
 use std::sync::Arc;
 
 use super::rule::physical_rule;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::LexRequirement;
 use datafusion::physical_optimizer::sanity_checker::check_plan_sanity;
 use datafusion::physical_plan::execution_plan::InvariantLevel;
 use datafusion::physical_plan::{ChildSatisfactionOptions, ExecutionPlan, ExecutionPlanProperties};
+use rukh_walk::Tree;
 
 /// Checks that the inputs of all operators have the orders and distributions that these require.
 #[derive(Debug)]
 pub(crate) struct OrderCheck;
 
 physical_rule!(OrderCheck, "order_check", |plan, config| {
-    plan.apply(|node| {
+    plan.each(&mut |node| {
         match check_plan_sanity(node, &config.optimizer) {
             Err(_) if is_sound(node)? => node.check_invariants(InvariantLevel::Executable)?,
             checked => checked?,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -19,6 +19,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, ReplaceChildrenOptions,
 };
 use rukh_catalog::Table;
+use rukh_walk::Tree;
 
 use super::block_totals::is_constant;
 use super::one_per_group::Input;
@@ -29,7 +30,7 @@ use super::rule::physical_rule;
 pub(crate) struct RowCounts;
 
 physical_rule!(RowCounts, "row_counts", |plan, _| {
-    plan.transform_down(|node| {
+    plan.turn_down(&mut |node| {
         Ok(match counted(&node) {
             Some(count) => Transformed::yes(Arc::new(count) as Arc<dyn ExecutionPlan>),
             None => Transformed::no(node),

@@ -18,7 +18,6 @@
 use std::sync::Arc;
 
 use datafusion::common::JoinSide;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::JoinType;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
@@ -33,6 +32,7 @@ use datafusion::physical_plan::joins::utils::build_join_schema;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use rukh_walk::Tree;
 
 use super::order_use::replaced;
 use super::rule::physical_rule;
@@ -104,7 +104,7 @@ fn found_out_by(plan: &dyn ExecutionPlan) -> Option<Arc<DynamicFilterPhysicalExp
 
 /// Whether a condition compares with the value of a subquery, which is known before the scan starts.
 fn asks_subquery(condition: &Arc<dyn PhysicalExpr>) -> bool {
-    let found = condition.exists(|part| Ok(part.downcast_ref::<ScalarSubqueryExpr>().is_some()));
+    let found = condition.any(&mut |part| Ok(part.downcast_ref::<ScalarSubqueryExpr>().is_some()));
     found.unwrap_or(false)
 }
 

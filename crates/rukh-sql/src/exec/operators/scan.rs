@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Statistics};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::context::ExecutionProps;
@@ -46,6 +46,7 @@ use partition::{Reader, RowReader, ScanState};
 use rukh_error::SqlError;
 use rukh_functions::batch::BatchBuilder;
 use rukh_functions::errors::external;
+use rukh_walk::Tree;
 use run_time::RunTime;
 pub(crate) use totals::TotalsScan;
 pub(crate) use vectors::Given;
@@ -358,7 +359,7 @@ fn residual_expr(
     let Some(expr) = conjunction(left) else {
         return Ok(None);
     };
-    let unqualified = expr.transform(|expr| match expr {
+    let unqualified = expr.turn_up(&mut |expr| match expr {
         Expr::Column(column) => Ok(Transformed::yes(Expr::Column(Column::new_unqualified(
             column.name,
         )))),

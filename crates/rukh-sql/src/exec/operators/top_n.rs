@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, LexOrdering, OrderingRequirements, PhysicalSortExpr};
@@ -17,6 +17,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use rukh_engine::{FirstRows, NullsWanted};
+use rukh_walk::Tree;
 
 use super::ScanExec;
 use super::delegated::with_children;
@@ -28,7 +29,7 @@ use super::rule::physical_rule;
 pub(crate) struct TopN;
 
 physical_rule!(TopN, "top_n", |plan, _| {
-    plan.transform_down(|node| {
+    plan.turn_down(&mut |node| {
         let scan = match node.downcast_ref::<SortExec>() {
             Some(sort) => sort
                 .fetch()

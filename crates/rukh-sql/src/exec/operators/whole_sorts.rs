@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use rukh_walk::Tree;
 
 use super::rule::physical_rule;
 
@@ -18,7 +19,7 @@ use super::rule::physical_rule;
 pub(crate) struct WholeSorts;
 
 physical_rule!(WholeSorts, "whole_sorts", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         let Some((sort, fetch)) = node
             .downcast_ref::<SortExec>()
             .and_then(|sort| Some((sort, sort.fetch()?)))

@@ -21,6 +21,7 @@ use crate::sql::session::Session;
 use rukh_error::SqlError;
 use rukh_functions::types::data_type_of;
 use rukh_syntax::shown_name;
+use rukh_walk::PlanTree;
 
 /// Runs CREATE VIEW.
 pub(super) fn create_view(session: &mut Session, statement: &CreateViewStatement) -> Result<(), SqlError> {
@@ -205,7 +206,7 @@ fn reads_view(catalog: &Catalog, views: &[ViewId], id: ViewId) -> bool {
 /// Returns the tables that a plan reads, with the columns, and those that its query names.
 fn tables_read(plan: &LogicalPlan, named: Reads) -> Result<Vec<(TableId, Vec<ColumnId>)>, SqlError> {
     let mut read: Vec<(TableId, Vec<ColumnId>)> = Vec::new();
-    plan.apply_with_subqueries(|node| {
+    plan.each_of_all(&mut |node| {
         if let LogicalPlan::TableScan(scan) = node
             && let Ok(provider) = source_as_provider(&scan.source)
             && let Some(provider) = provider.downcast_ref::<RukhTable>()

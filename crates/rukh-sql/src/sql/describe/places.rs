@@ -10,7 +10,7 @@
 //! | `c LIKE $1`                                       | text                                          |
 //! | `LIMIT $1`, `OFFSET $1`                           | BIGINT                                        |
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{
@@ -22,6 +22,7 @@ use rukh_functions::signatures::overloaded::kind;
 use rukh_functions::signatures::resolve::common;
 use rukh_functions::types::{data_type_of, data_type_of_arrow};
 use rukh_keys::DataType;
+use rukh_walk::{PlanTree, Tree};
 
 use super::number_in;
 use crate::bind::types::bound_operators::{operand, parameter_type};
@@ -55,7 +56,7 @@ pub(super) fn of_node(node: &LogicalPlan) -> Result<Vec<(usize, DataType)>, Data
         LogicalPlan::Filter(filter) => places.is(&filter.predicate, DataType::Boolean),
         _ => {}
     }
-    node.apply_expressions(|expr| expr.apply(|expr| places.read(expr)))?;
+    node.each_expression(&mut |expr| expr.each(&mut |expr| places.read(expr)))?;
     places.told.append(&mut places.inferred);
     Ok(places.told)
 }

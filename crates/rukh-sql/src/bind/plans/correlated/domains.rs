@@ -54,11 +54,12 @@ use crate::bind::plans::subqueries::counted;
 use crate::bind::types::literals::typed_part;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
+use rukh_walk::{PlanTree, Tree};
 
 /// Makes joins of the subqueries of which DataFusion makes none.
 pub(crate) fn joined_by_domain(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> {
     let mut domains = 0;
-    let plan = plan.transform_up_with_subqueries(|node| match node {
+    let plan = plan.turn_all_up(&mut |node| match node {
         LogicalPlan::Filter(filter) => of_filter(filter, &mut domains),
         LogicalPlan::Projection(projection) => of_projection(projection, &mut domains),
         LogicalPlan::Join(join) => of_lateral(join, &mut domains),
@@ -75,7 +76,7 @@ pub(crate) fn volatile_refused(plan: LogicalPlan) -> Result<LogicalPlan, SqlErro
         _ => false,
     };
     each_expression(&plan, &mut |expr| {
-        if may_not_run(expr) && expr.exists(is_volatile_correlated)? {
+        if may_not_run(expr) && expr.any(&mut is_volatile_correlated)? {
             return volatile_in("a correlated subquery of CASE or COALESCE");
         }
         let is_list = matches!(expr, Expr::InSubquery(_) | Expr::SetComparison(_));
@@ -93,7 +94,7 @@ pub(crate) fn volatile_left(plan: LogicalPlan) -> Result<LogicalPlan, SqlError> 
         true => volatile_in("such a correlated subquery"),
         false => Ok(()),
     })?;
-    plan.apply_with_subqueries(|node| match node {
+    plan.each_of_all(&mut |node| match node {
         LogicalPlan::Subquery(query)
             if is_volatile(&query.subquery)? && !free_columns(&query.subquery)?.is_empty() =>
         {
@@ -124,8 +125,10 @@ fn each_expression(
     plan: &LogicalPlan,
     check: &mut dyn FnMut(&Expr) -> DataFusionResult<()>,
 ) -> DataFusionResult<()> {
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| expr.apply(|part| check(part).map(|()| TreeNodeRecursion::Continue)))
+    plan.each_of_all(&mut |node| {
+        node.each_expression(&mut |expr| {
+            expr.each(&mut |part| check(part).map(|()| TreeNodeRecursion::Continue))
+        })
     })?;
     Ok(())
 }
@@ -143,7 +146,7 @@ fn of_filter(filter: Filter, domains: &mut usize) -> DataFusionResult<Transforme
         input = LogicalPlanBuilder::from(input).filter(plain)?.build()?;
     }
     let as_counts = |conjunct: Expr| {
-        let counts = conjunct.transform_up(|part| match is_stuck(&part, &schema)? {
+        let counts = conjunct.turn_up(&mut |part| match is_stuck(&part, &schema)? {
             true => counted(part, &schema),
             false => Ok(Transformed::no(part)),
         })?;
@@ -201,7 +204,7 @@ fn with_values(
     let schema = input.schema().clone();
     let mut queries: Vec<Subquery> = Vec::new();
     for expr in &exprs {
-        expr.apply(|part| {
+        expr.each(&mut |part| {
             if let Expr::ScalarSubquery(query) = part
                 && is_stuck(part, &schema)?
                 && !queries.contains(query)
@@ -253,7 +256,7 @@ fn with_values(
         values.push((query, computed_columns[0].clone()));
     }
     let replace = |expr: Expr| {
-        let replaced = expr.transform_up(|part| {
+        let replaced = expr.turn_up(&mut |part| {
             let Expr::ScalarSubquery(query) = &part else {
                 return Ok(Transformed::no(part));
             };
@@ -383,7 +386,7 @@ pub(super) fn joined_by(
 }
 
 fn has_stuck(expr: &Expr, schema: &DFSchema) -> DataFusionResult<bool> {
-    expr.exists(|part| is_stuck(part, schema))
+    expr.any(&mut |part| is_stuck(part, schema))
 }
 
 /// Whether an expression is a subquery that reads outside, and of which DataFusion makes no join.
@@ -431,7 +434,7 @@ fn becomes_join(plan: &LogicalPlan, kind: Kind) -> bool {
 /// Returns a plan whose conditions compare as they will once operands have their types: DataFusion pulls up columns and casts of them, not
 /// what else is computed of them.
 fn typed_conditions(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
-    let typed = plan.transform_up(|node| match node {
+    let typed = plan.turn_up(&mut |node| match node {
         LogicalPlan::Filter(filter) => {
             let predicate = typed_part(filter.predicate, filter.input.schema())?;
             let filter = Filter::try_new(predicate, filter.input)?;
@@ -446,7 +449,7 @@ fn typed_conditions(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
 /// `(SELECT count(*) FROM unnest(t.a))`: DataFusion does not look into it.
 fn reads_outside_in_from(plan: &LogicalPlan) -> DataFusionResult<bool> {
     let free = free_columns(plan)?;
-    plan.exists(|node| match node {
+    plan.any(&mut |node| match node {
         LogicalPlan::Subquery(query) => {
             let read = free_columns(&query.subquery)?;
             Ok(read.iter().any(|column| free.contains(column)))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ExprSchema, JoinType, NullEquality, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::functions_window::expr_fn::row_number;
@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
     Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit, when,
 };
 use rukh_syntax::HIDDEN;
+use rukh_walk::Tree;
 
 use super::domains::{columns_of, joined_by, split_keys};
 use crate::bind::plans::once::is_volatile;
@@ -108,7 +109,7 @@ impl Push<'_> {
 
     /// Reads outer columns where the domain of an input has them.
     fn inner(&self, expr: Expr, keys: &[Column]) -> DataFusionResult<Expr> {
-        let inner = expr.transform_up(|part| match part {
+        let inner = expr.turn_up(&mut |part| match part {
             Expr::OuterReferenceColumn(field, column) => Ok(match self.key(&column, keys) {
                 Some(key) => Transformed::yes(Expr::Column(key)),
                 None => Transformed::no(Expr::OuterReferenceColumn(field, column)),
@@ -408,7 +409,7 @@ impl Push<'_> {
         };
         let (mut columns, keys) = split_keys(&input, self.outer.len());
         let by_domain = |expr: Expr| {
-            let inner = expr.transform_up(|part| match part {
+            let inner = expr.turn_up(&mut |part| match part {
                 Expr::WindowFunction(mut call) => {
                     let domain = keys.iter().cloned().map(Expr::Column);
                     let by = std::mem::take(&mut call.params.partition_by);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
@@ -13,6 +13,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use rukh_walk::Tree;
 
 use super::decimals::Decimals;
 use super::sums::Summed;
@@ -107,7 +108,7 @@ impl Work {
             others.flat_map(|((call, filter), _)| call.expressions().into_iter().chain(filter.clone()));
         for expr in aggregate.group_expr().input_exprs().into_iter().chain(others) {
             let mut are_columns = true;
-            expr.apply(|part| {
+            expr.each(&mut |part| {
                 if part.downcast_ref::<Column>().is_some() {
                     let below = through(part.clone(), projections)?;
                     are_columns &= below.downcast_ref::<Column>().is_some();
@@ -136,14 +137,14 @@ fn below(mut plan: &Arc<dyn ExecutionPlan>) -> (&Arc<dyn ExecutionPlan>, Vec<&Pr
 fn over_columns(exprs: Vec<Expr>) -> DataFusionResult<(Vec<usize>, Vec<Expr>)> {
     let mut columns = Vec::new();
     for expr in &exprs {
-        expr.apply(|part| {
+        expr.each(&mut |part| {
             columns.extend(part.downcast_ref::<Column>().map(Column::index));
             Ok(TreeNodeRecursion::Continue)
         })?;
     }
     columns.sort_unstable();
     columns.dedup();
-    let placed = |part: Expr| {
+    let mut placed = |part: Expr| {
         let column = part.downcast_ref::<Column>();
         let place = column.and_then(|column| columns.binary_search(&column.index()).ok());
         Ok(match column.zip(place) {
@@ -151,7 +152,7 @@ fn over_columns(exprs: Vec<Expr>) -> DataFusionResult<(Vec<usize>, Vec<Expr>)> {
             None => Transformed::no(part),
         })
     };
-    let exprs = exprs.into_iter().map(|expr| expr.transform_up(placed).data());
+    let exprs = exprs.into_iter().map(|expr| expr.turn_up(&mut placed).data());
     let exprs = exprs.collect::<DataFusionResult<_>>()?;
     Ok((columns, exprs))
 }
@@ -159,7 +160,7 @@ fn over_columns(exprs: Vec<Expr>) -> DataFusionResult<(Vec<usize>, Vec<Expr>)> {
 /// Returns an expression over what is above projections as one over what is below.
 fn through(expr: Expr, projections: &[&ProjectionExec]) -> DataFusionResult<Expr> {
     projections.iter().try_fold(expr, |expr, projection| {
-        expr.transform_up(|part| {
+        expr.turn_up(&mut |part| {
             let column = part.downcast_ref::<Column>();
             Ok(
                 match column.and_then(|column| projection.expr().get(column.index())) {
@@ -194,7 +195,7 @@ mod tests {
             panic!("{sql} has a direct plan");
         };
         let mut found = None;
-        plan.apply(|node| {
+        plan.each(&mut |node| {
             if let Some(few) = node.downcast_ref::<FewGroupsExec>() {
                 let work = Work::of(few.aggregate()?)?;
                 assert!(

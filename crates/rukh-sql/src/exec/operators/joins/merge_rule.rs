@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::expressions::Column;
@@ -19,6 +19,7 @@ use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext};
+use rukh_walk::Tree;
 
 use super::MergeJoinExec;
 use crate::exec::operators::ScanExec;
@@ -34,7 +35,7 @@ const LARGE_ROWS: usize = 2_000_000;
 pub(crate) struct MergeJoins;
 
 physical_rule!(MergeJoins, "merge_joins", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         let merged = match node.downcast_ref::<HashJoinExec>() {
             Some(join) => merged(join)?,
             None => None,
@@ -93,7 +94,7 @@ fn above(filter: &JoinFilter, join: &HashJoinExec) -> DataFusionResult<Arc<dyn P
         JoinSide::Left => of.index,
         _ => width.saturating_add(of.index),
     };
-    let moved = filter.expression().clone().transform(|expr| {
+    let moved = filter.expression().clone().turn_up(&mut |expr| {
         let Some(column) = expr.downcast_ref::<Column>() else {
             return Ok(Transformed::no(expr));
         };

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{JoinSide, JoinType, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -33,6 +33,7 @@ use datafusion::physical_plan::{
     ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     ReplaceChildrenOptions, StatisticsArgs,
 };
+use rukh_walk::Tree;
 
 use crate::exec::operators::delegated::{recomputed_children, with_children};
 use crate::exec::operators::rule::physical_rule;
@@ -42,7 +43,7 @@ use crate::exec::operators::rule::physical_rule;
 pub(crate) struct RepeatedSides;
 
 physical_rule!(RepeatedSides, "repeated_sides", |plan, _| {
-    plan.transform_up(|node| {
+    plan.turn_up(&mut |node| {
         Ok(match hidden(&node)? {
             Some(hidden) => Transformed::yes(hidden),
             None => Transformed::no(node),
