@@ -28,7 +28,8 @@ mod tree;
 pub use error::StatementError;
 pub use nodes::{Respell, Tree, Walk, WalkMut, each_side, each_side_mut, make, sql_text};
 pub use read::{
-    data_type, found_data_type, found_type, parse, parse_expression, parse_object_name, serializable,
+    data_type, found_data_type, found_type, parse, parse_expression, parse_object_name, parse_procedure,
+    serializable,
 };
 pub use sqlparser;
 pub use text::{

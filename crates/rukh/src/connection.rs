@@ -207,6 +207,11 @@ impl Connection {
         self.session.abort();
     }
 
+    /// Takes the notices of the last statement, if it failed: those of a statement that ended are in its [`Outcome`].
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.session.take_notices()
+    }
+
     /// Returns a handle that ends the running statement from another thread, with SQLSTATE 57014.
     pub fn cancel_handle(&self) -> CancelHandle {
         self.session.cancel_handle()

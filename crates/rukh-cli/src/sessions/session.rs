@@ -137,6 +137,10 @@ impl Session {
         let progress = self.progress.clone();
         progress.iter().for_each(Progress::begin);
         let outcome = run(&mut self.connection).map_err(|error| CliError::statement(sql, error));
+        if outcome.is_err() {
+            let notices = self.connection.take_notices();
+            self.tell_notices(&notices)?;
+        }
         if outcome
             .as_ref()
             .is_ok_and(|outcome| outcome.rows.is_none() || !outcome.notices.is_empty())

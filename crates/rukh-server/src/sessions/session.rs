@@ -340,8 +340,10 @@ impl Session {
         }
     }
 
-    /// Reports an error; its place is counted behind `offset` characters.
+    /// Reports an error, behind the notices of its statement; its place is counted behind `offset` characters.
     pub(crate) fn fail_at(&mut self, error: Error, offset: usize) -> Result<(), WireError> {
+        let notices = self.connection.take_notices();
+        self.tell(notices)?;
         self.wire.push(messages::error(&error, Severity::Error, offset))
     }
 

@@ -261,7 +261,9 @@ impl Session {
             let message = "current transaction is aborted, commands ignored until end of transaction block";
             return Err(SqlError::statement("25P02", message));
         }
-        if self.settings.transaction_read_only && !only_reads(statement) {
+        // The statements of a block are checked one by one.
+        let reads = only_reads(statement) || matches!(statement, Statement::Do(_));
+        if self.settings.transaction_read_only && !reads {
             let message = format!("cannot execute {} in a read-only transaction", command(statement));
             return Err(SqlError::statement("25006", message));
         }
@@ -350,7 +352,7 @@ impl Session {
     pub(crate) fn needs_block(&self, prepared: &Prepared) -> bool {
         match prepared.statement() {
             Statement::Query(query) => !query.locks.is_empty() && self.settings.conflict == WhenLocked::Wait,
-            Statement::Refresh { .. } => true,
+            Statement::Refresh { .. } | Statement::Do(_) => true,
             statement => writes_rows(statement) && may_wait(prepared.sql()),
         }
     }
@@ -506,6 +508,22 @@ impl Session {
             advisory,
         });
         Ok("SAVEPOINT")
+    }
+
+    /// Begins a part of the block's transaction that can be undone.
+    pub(crate) fn begin_part(&mut self, name: &Name) -> Result<(), SqlError> {
+        self.add_savepoint(name).map(drop)
+    }
+
+    /// Ends a part, whose changes stay.
+    pub(crate) fn end_part(&mut self, name: &Name) -> Result<(), SqlError> {
+        self.release(name).map(drop)
+    }
+
+    /// Ends a part, and undoes its changes.
+    pub(crate) fn undo_part(&mut self, name: &Name) -> Result<(), SqlError> {
+        self.roll_back_to(name)?;
+        self.end_part(name)
     }
 
     fn release(&mut self, name: &Name) -> Result<&'static str, SqlError> {
@@ -694,6 +712,7 @@ pub(crate) fn may_be_in_block(statement: &Statement) -> bool {
             | Statement::Writes(_)
             | Statement::Query(_)
             | Statement::Copy(_)
+            | Statement::Do(_)
     ) || matches!(statement, Statement::Explain { .. })
         || defines(statement)
         || only_reads(statement)
@@ -792,6 +811,7 @@ fn command(statement: &Statement) -> &'static str {
         Statement::Compact { .. } => "COMPACT",
         Statement::Vacuum(_) => "VACUUM",
         Statement::Lock(_) => "LOCK TABLE",
+        Statement::Do(_) => "DO",
         Statement::Role(_) => "a statement about roles",
         Statement::Schema(schema) => match schema.as_ref() {
             SchemaStatement::Create { .. } => "CREATE SCHEMA",

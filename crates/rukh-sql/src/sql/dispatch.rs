@@ -31,6 +31,7 @@ use crate::sql::explain;
 use crate::sql::locking;
 use crate::sql::operations;
 use crate::sql::point_write;
+use crate::sql::procedures;
 use crate::sql::roles;
 use crate::sql::session::{Outcome, Session};
 use crate::sql::statistics::analyze;
@@ -265,6 +266,17 @@ impl Session {
         }
     }
 
+    /// Runs a statement of a block, in the transaction of the block.
+    pub(crate) fn run_within(&mut self, prepared: &Prepared) -> Result<(String, Option<Rows>), SqlError> {
+        self.check_allowed(&prepared.statement)?;
+        self.begin_in_block();
+        let prepared = self.with_schemas(prepared)?;
+        self.check_rights(&prepared)?;
+        let done = self.dispatch_until_done(&prepared, &[]);
+        self.end_in_block();
+        done
+    }
+
     fn dispatch(
         &mut self,
         prepared: &Prepared,
@@ -349,6 +361,10 @@ impl Session {
             Statement::Vacuum(vacuum) => {
                 operations::vacuum(self, vacuum)?;
                 Ok(("VACUUM".to_string(), None))
+            }
+            Statement::Do(block) => {
+                procedures::run::run(self, block)?;
+                Ok(("DO".to_string(), None))
             }
             Statement::Lock(lock) => {
                 self.lock_tables(lock)?;

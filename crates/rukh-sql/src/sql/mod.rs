@@ -9,6 +9,7 @@
 //! | `ddl`                    | statements that define                                                  |
 //! | `temporary`              | temporary relations                                                     |
 //! | `copy`                   | COPY                                                                    |
+//! | `procedures`             | PL/pgSQL                                                                |
 //! | `roles`                  | rights: which role may run which statement                              |
 //! | `explain`, `key_reads`   | EXPLAIN; reads by key without a statement's context                     |
 //! | `operations`, `background`, `statistics`, `dump`, `repair` | upkeep of a database                  |
@@ -30,6 +31,7 @@ pub(crate) mod key_reads;
 pub(crate) mod locking;
 pub(crate) mod operations;
 pub(crate) mod point_write;
+mod procedures;
 pub(crate) mod repair;
 pub(crate) mod roles;
 pub(crate) mod session;

@@ -508,8 +508,8 @@ impl Session {
         self.held.clear();
     }
 
-    /// Takes the messages of the running statement.
-    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+    /// Takes the notices of the running statement, or of the last one if it failed: those of a statement that ended are in its outcome.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
         if let Some((context, _)) = &self.last {
             self.notices.append(&mut context.notices.lock());
         }

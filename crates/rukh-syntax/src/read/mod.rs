@@ -21,6 +21,7 @@
 //! | `transaction`  | BEGIN, COMMIT, SAVEPOINT and their kin                                  |
 //! | `kept`         | PREPARE, EXECUTE, DECLARE, FETCH and their kin                          |
 //! | `lock`         | LOCK TABLE                                                              |
+//! | `procedural`   | blocks of PL/pgSQL                                                      |
 //! | `operations`   | BACKUP, CHECKPOINT, COMPACT, VACUUM                                     |
 
 mod copy;
@@ -31,6 +32,7 @@ mod many_rows;
 mod merge;
 mod operations;
 mod parse;
+mod procedural;
 mod query;
 mod reader;
 #[cfg(test)]
@@ -41,4 +43,5 @@ mod writes;
 
 pub use definitions::data_type::{data_type, found_data_type, found_type};
 pub use parse::{parse, parse_expression, parse_object_name};
+pub use procedural::parse_procedure;
 pub use transaction::serializable;

@@ -319,6 +319,19 @@ impl<'a> Reader<'a> {
         Ok(text)
     }
 
+    /// Takes a string; returns it with how many characters of the statement stand before its first.
+    pub(crate) fn quoted_text(&mut self) -> Result<(String, usize), StatementError> {
+        let written = self.source.text(self.peek());
+        let opening = match written.starts_with('$') {
+            true => written[1..]
+                .find('$')
+                .map_or(0, |at| written[..at + 2].chars().count()),
+            false => written.find('\'').map_or(0, |at| at + 1),
+        };
+        let place = self.position().saturating_sub(1).saturating_add(opening);
+        Ok((self.string()?, place))
+    }
+
     /// Takes one or more items between commas.
     pub(crate) fn list<T>(
         &mut self,

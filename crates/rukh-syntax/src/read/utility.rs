@@ -18,6 +18,7 @@ use super::kept;
 use super::lock;
 use super::merge;
 use super::operations;
+use super::procedural;
 use super::query;
 use super::reader::{Reader, boolean};
 use super::transaction;
@@ -72,6 +73,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
         "compact" => operations::compact(reader),
         "vacuum" => operations::vacuum(reader),
         "lock" => lock::lock(reader),
+        "do" => procedural::do_block(reader).map(|block| Statement::Do(Box::new(block))),
         "set" => set(reader),
         "reset" => reset(reader),
         "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
@@ -87,7 +89,7 @@ pub(crate) fn statement(reader: &mut Reader<'_>) -> Result<Statement, StatementE
 
 /// First words of statements that PostgreSQL has and Rukh has not.
 const NOT_DONE: &[&str] = &[
-    "call", "cluster", "do", "import", "listen", "load", "notify", "reassign", "security", "unlisten",
+    "call", "cluster", "import", "listen", "load", "notify", "reassign", "security", "unlisten",
 ];
 
 pub(crate) fn create(reader: &mut Reader<'_>) -> Result<Statement, StatementError> {

@@ -88,6 +88,17 @@ impl<'a> Source<'a> {
         Ok(tokens)
     }
 
+    /// Splits the text into tokens as they are written, without blanks and comments.
+    pub(crate) fn written_tokens(&self) -> Result<Vec<TokenWithSpan>, StatementError> {
+        let mut tokens = Vec::new();
+        Tokenizer::new(RukhDialect::of(false), self.sql)
+            .tokenize_with_location_into_buf(&mut tokens)
+            .map_err(|error| self.token_error(&tokens, error))?;
+        self.place(&mut tokens);
+        tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+        Ok(tokens)
+    }
+
     /// Returns the place of a token in characters from 1; that of the end is after the last.
     pub(crate) fn position(&self, token: &TokenWithSpan) -> usize {
         place_of(token.span).unwrap_or_else(|| self.sql.trim_end().chars().count() + 1)
@@ -96,6 +107,12 @@ impl<'a> Source<'a> {
     /// Returns the text of a token as it was written.
     pub(crate) fn text(&self, token: &TokenWithSpan) -> &'a str {
         let (start, end) = (self.byte_of(token.span.start), self.byte_of(token.span.end));
+        self.sql.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns the text from a token to the end of another.
+    pub(crate) fn text_between(&self, first: &TokenWithSpan, last: &TokenWithSpan) -> &'a str {
+        let (start, end) = (self.byte_of(first.span.start), self.byte_of(last.span.end));
         self.sql.get(start..end).unwrap_or_default()
     }
 

@@ -5,6 +5,7 @@ mod copy;
 mod functions;
 mod names;
 mod objects;
+mod procedural;
 mod roles;
 mod rows;
 mod statement;
@@ -22,6 +23,10 @@ pub use functions::{
 };
 pub use names::{CommentTarget, Expression, Name, ObjectName, TypeName, folded, undefined_type};
 pub use objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, Restart, SequenceOptions};
+pub use procedural::{
+    Condition, Declaration, Fragment, Handler, Into, LoopQuery, ProcedureAction, ProcedureBlock,
+    ProcedureStep, Raise, Raised, Target, VariableKind,
+};
 pub use roles::{GrantObjects, GrantedRights, RoleOptions, RoleStatement, Secret};
 pub use rows::{
     DeleteStatement, InsertStatement, MergeAction, MergeClause, MergeKind, MergeStatement, Overriding,

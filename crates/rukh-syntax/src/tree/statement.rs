@@ -8,6 +8,7 @@ use super::copy::{CopyOptions, CopyStatement};
 use super::functions::FunctionStatement;
 use super::names::{CommentTarget, Expression, Name, ObjectName, TypeName};
 use super::objects::{AlterSequenceStatement, CreateViewStatement, Ownable, OwnedBy, SequenceOptions};
+use super::procedural::ProcedureBlock;
 use super::roles::RoleStatement;
 use super::rows::{DeleteStatement, InsertStatement, MergeStatement, UpdateStatement};
 use super::tables::{CheckDefinition, CreateIndexStatement, CreateTableStatement};
@@ -53,6 +54,8 @@ pub enum Statement {
         /// The table.
         name: ObjectName,
     },
+    /// DO: a block of PL/pgSQL.
+    Do(Box<ProcedureBlock>),
     /// COMMENT ON.
     Comment {
         /// What the comment is of.

@@ -345,6 +345,8 @@ impl Names<'_> {
             | Statement::Set { .. }
             | Statement::Reset { .. }
             | Statement::Extension(_)
+            // What a block runs is qualified when it is run.
+            | Statement::Do(_)
             | Statement::Transaction(_) => {}
         }
         Ok(())

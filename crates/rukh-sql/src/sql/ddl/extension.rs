@@ -12,7 +12,7 @@ const KNOWN: [(&str, &str); 3] = [
         "pgcrypto",
         "gen_random_uuid() is built in, and its other functions are not there",
     ),
-    ("plpgsql", "functions are of LANGUAGE sql"),
+    ("plpgsql", "DO runs blocks of it; functions are of LANGUAGE sql"),
     (
         "uuid-ossp",
         "uuid_generate_v4() is built in, and its other functions are not there",

@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
                 Err(denied(message))
             }
             // What they run is checked when it is run.
-            Statement::Kept(_) => Ok(()),
+            Statement::Kept(_) | Statement::Do(_) => Ok(()),
             Statement::Show(_)
             | Statement::Set { .. }
             | Statement::Reset { .. }

@@ -135,13 +135,18 @@ fn option(reader: &mut Reader<'_>, options: &mut Options) -> Result<bool, Statem
     Ok(true)
 }
 
+/// Reads the name of a language.
+pub(crate) fn language(reader: &mut Reader<'_>) -> Result<String, StatementError> {
+    match reader.peek_at(0) {
+        Token::SingleQuotedString(_) => Ok(reader.string()?.to_ascii_lowercase()),
+        _ => Ok(reader.any_word()?.text),
+    }
+}
+
 /// Reads the name of a language, which has to be SQL.
 fn language_name(reader: &mut Reader<'_>) -> Result<(), StatementError> {
     let position = reader.position();
-    let name = match reader.peek_at(0) {
-        Token::SingleQuotedString(_) => reader.string()?.to_ascii_lowercase(),
-        _ => reader.any_word()?.text,
-    };
+    let name = language(reader)?;
     match name.as_str() {
         "sql" => Ok(()),
         _ => Err(

@@ -1,5 +1,6 @@
 //! Tests of reading statements.
 
 mod definitions;
+mod procedural;
 mod statements;
 mod summary;

@@ -154,6 +154,7 @@ pub(crate) fn summary(statement: &Statement) -> String {
             format!("compact {}", table.as_ref().map_or("all".to_string(), object))
         }
         Statement::Vacuum(vacuum) => format!("{vacuum:?}"),
+        Statement::Do(block) => format!("do {} statements", block.body.len()),
         Statement::Lock(lock) => format!("{lock:?}"),
         Statement::Set { name, value, local } => {
             let local = if *local { "local " } else { "" };
