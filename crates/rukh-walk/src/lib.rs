@@ -1,8 +1,9 @@
 //! Walks over expressions and plans of DataFusion, compiled once.
 //!
 //! The methods of `TreeNode` are generic over the closure. Each call makes a copy of the walk over every kind of node, with every
-//! iterator in it: half of what LLVM got of rukh-sql was such copies. The methods here take `&mut dyn FnMut` instead. They call those of
-//! DataFusion of the same meaning, and cost an indirect call per node.
+//! iterator in it: of 5.3 million lines that LLVM got of rukh-sql a quarter were such copies, and a quarter iterators, most of them in
+//! walks (`cargo llvm-lines`, November 2026). The methods here take `&mut dyn FnMut` instead. They call those of DataFusion of the same
+//! meaning, and cost an indirect call per node.
 //!
 //! | here                          | there                            |
 //! |-------------------------------|----------------------------------|

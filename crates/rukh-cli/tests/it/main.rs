@@ -3,6 +3,7 @@
 mod commands;
 mod errors;
 mod formats;
+mod page;
 mod pipes;
 mod readme;
 mod scripts;

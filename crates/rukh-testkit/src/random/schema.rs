@@ -174,7 +174,9 @@ impl RandomTable {
                 .as_ref()
                 .map_or("true".to_owned(), |p| format!("({p})"));
             for column in columns.iter().filter(|_| index.nulls_distinct) {
-                write!(holds, " AND {} IS NOT NULL", self.columns[*column].name).expect("a string takes all");
+                // `IS NOT NULL` is false of a row with a NULL field, which is a value that must be unique.
+                let name = &self.columns[*column].name;
+                write!(holds, " AND {name} IS DISTINCT FROM NULL").expect("a string takes all");
             }
             queries.push(self.duplicate_sql(&columns, &holds));
         }
