@@ -228,7 +228,7 @@ impl Load {
         let written = thread::scope(|scope| {
             let (done, finished) = mpsc::channel();
             let mut running = 0;
-            for (target, sorter) in sorters.into_targets() {
+            for (target, sorter) in sorters.targets_of_into() {
                 let (done, shared) = (done.clone(), &shared);
                 let beside = match target {
                     Target::Family(0) => std::mem::take(&mut beside),
@@ -417,7 +417,7 @@ impl Sorters {
         sorter::make_room(&mut self.sorters, self.bytes_max)
     }
 
-    fn into_targets(self) -> impl Iterator<Item = (Target, Sorter)> {
+    fn targets_of_into(self) -> impl Iterator<Item = (Target, Sorter)> {
         let families = self.maintainer.codec.families.len();
         self.sorters.into_iter().enumerate().map(move |(nth, sorter)| {
             let target = match nth.checked_sub(families) {

@@ -741,7 +741,7 @@ impl Procedure<'_> {
     }
 
     /// Takes the variables behind INTO.
-    fn into_targets(&mut self) -> Read<Into> {
+    fn targets_of_into(&mut self) -> Read<Into> {
         let strict = self.accept_word("strict");
         let mut targets = Vec::new();
         loop {
@@ -776,7 +776,7 @@ impl Procedure<'_> {
         let (mut into, mut using) = (None, Vec::new());
         loop {
             if into.is_none() && self.accept_word("into") {
-                into = Some(self.into_targets()?);
+                into = Some(self.targets_of_into()?);
             } else if using.is_empty() && self.accept_word("using") {
                 using = self.list(ends)?;
             } else {
@@ -814,7 +814,7 @@ impl Procedure<'_> {
                     }
                     text += &self.fragment(from, self.at).text;
                     self.at += 1;
-                    into = Some(self.into_targets()?);
+                    into = Some(self.targets_of_into()?);
                     from = self.at;
                     text.push(' ');
                     continue;
@@ -908,7 +908,7 @@ impl Procedure<'_> {
         let targets = match fetches {
             true => {
                 self.expect_word("into")?;
-                self.into_targets()?.targets
+                self.targets_of_into()?.targets
             }
             false => Vec::new(),
         };
