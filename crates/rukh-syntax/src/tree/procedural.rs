@@ -231,7 +231,7 @@ pub enum ProcedureAction {
         /// USING.
         using: Vec<Fragment>,
     },
-    /// GET [STACKED] DIAGNOSTICS.
+    /// `GET [STACKED] DIAGNOSTICS`.
     Diagnostics {
         /// STACKED: of the error that is handled.
         stacked: bool,

@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 
-use crate::bind::names::functions::Calls;
+use crate::bind::names::functions::{Calls, holds_functions};
 use crate::bind::names::type_names::{self, Found};
 use rukh_error::SqlError;
 use rukh_syntax::{
@@ -535,7 +535,8 @@ impl Names<'_> {
         let name = &mut function.name;
         if name.schema.is_none() {
             let is_in = |schema: &&String| self.catalog.functions_named(schema, &name.name).next().is_some();
-            name.schema = self.path.iter().find(is_in).cloned();
+            let mut searched = self.path.iter().filter(|schema| holds_functions(schema));
+            name.schema = searched.find(is_in).cloned();
         }
         let types = function.parameters.iter_mut().flatten();
         types.for_each(|ty| self.ty(ty));

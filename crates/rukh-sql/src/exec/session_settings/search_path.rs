@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::bind::names::functions::OF_TEMPORARY;
 use rukh_catalog::{Catalog, PUBLIC};
 use rukh_syntax::TEMPORARY;
 
@@ -14,9 +15,6 @@ const DEFAULT: &str = "\"$user\", public";
 
 /// What stands for the schema named as the user.
 const USER: &str = "$user";
-
-/// Names of schemas of temporary relations begin so.
-const OF_TEMPORARY: &str = "pg_temp_";
 
 /// Returns a name for the schema of a session's temporary relations that no other session of the process has.
 pub(crate) fn temporary_schema() -> Arc<str> {

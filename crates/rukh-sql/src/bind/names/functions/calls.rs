@@ -43,6 +43,15 @@ const VOLATILE: &[&str] = &[
     "uuidv7",
 ];
 
+/// How schemas of temporary relations begin.
+pub(crate) const OF_TEMPORARY: &str = "pg_temp_";
+
+/// Whether functions without a schema are looked for in a schema: not in those of temporary relations, wherever these are in a path,
+/// as in PostgreSQL.
+pub(crate) fn holds_functions(schema: &str) -> bool {
+    !schema.starts_with(OF_TEMPORARY)
+}
+
 /// The calls of a statement that is being visited.
 pub(crate) struct Calls<'a> {
     catalog: &'a Catalog,
@@ -324,7 +333,8 @@ impl<'a> Calls<'a> {
             [schema, name] => (std::slice::from_ref(schema), name),
             _ => return Ok(None),
         };
-        for schema in schemas {
+        let is_searched = |schema: &&String| parts.len() > 1 || holds_functions(schema);
+        for schema in schemas.iter().filter(is_searched) {
             let all = self.catalog.functions_named(schema, name);
             let mut fit = all.filter_map(|function| {
                 let names: Vec<Option<&str>> = function
