@@ -12,7 +12,7 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArguments, Ident, Query, Select, SelectItem, TableAlias, TableFactor,
     TableWithJoins, Value, Visitor, VisitorMut,
 };
-use rukh_syntax::{HIDDEN, Walk, WalkMut, folded, make, quoted};
+use rukh_syntax::{HIDDEN, TEMPORARY, Walk, WalkMut, folded, make, quoted};
 
 use super::bodies::{
     body, columns_of, first_row, has_query, is_single, names_of, names_read, not_null, only_item, reads,
@@ -330,6 +330,10 @@ impl<'a> Calls<'a> {
         let (schemas, name) = match parts.as_slice() {
             [name] if is_built_in(name, arguments.len()) => return Ok(None),
             [name] => (self.path, name),
+            [schema, name] if schema == TEMPORARY => {
+                let mut own = self.path.iter().filter(|schema| !holds_functions(schema));
+                (own.next().map_or(&[][..], std::slice::from_ref), name)
+            }
             [schema, name] => (std::slice::from_ref(schema), name),
             _ => return Ok(None),
         };
