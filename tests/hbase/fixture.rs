@@ -64,6 +64,8 @@ impl Server {
         script_command.arg(script()).arg(command).arg(self.folder.path());
         // With half of it the server has no room left where a test writes some hundred thousand rows.
         script_command.env("RUKH_HBASE_HEAP", "1g");
+        // A test ends before the code that the second compiler makes is worth its time.
+        script_command.env("RUKH_HBASE_JAVA", "-XX:TieredStopAtLevel=1");
         if let Some(certificates) = &self.certificates {
             script_command.env("RUKH_HBASE_TLS", certificates);
         }
@@ -88,6 +90,6 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop();
+        self.run_script("kill", None);
     }
 }

@@ -3,6 +3,7 @@
 #
 #   hbase.sh start [DIR]    fetches the jars if need be, starts, waits until tables can be made, prints the URL
 #   hbase.sh stop [DIR]     ends it; what was stored stays in DIR
+#   hbase.sh kill [DIR]     ends it at once, when DIR is to be removed
 #   hbase.sh url [DIR]      prints the URL of one that runs, or fails
 #   hbase.sh jars           fetches the jars if need be, and prints their directory
 #   hbase.sh phoenix        fetches the jars of Phoenix that HBase does not have, and prints their directory
@@ -127,6 +128,10 @@ write_site() {
         property hbase.hregion.memstore.mslab.enabled false
         property hbase.hregion.memstore.flush.size 33554432
         property hbase.master.start.timeout.localHBaseCluster 120000
+        # The master does not wait for more servers than the two there are.
+        property hbase.master.wait.on.regionservers.mintostart 2
+        property hbase.master.wait.on.regionservers.maxtostart 2
+        property hbase.master.wait.on.regionservers.interval 100
         if [ -n "${RUKH_HBASE_PHOENIX:-}" ]; then
             property hbase.regionserver.wal.codec org.apache.hadoop.hbase.regionserver.wal.IndexedWALEditCodec
         fi
@@ -154,8 +159,8 @@ start_jvm() {
     for package in java.nio sun.nio.ch java.lang jdk.internal.ref java.lang.reflect java.util java.util.concurrent java.io; do
         opens="$opens --add-opens java.base/$package=ALL-UNNAMED"
     done
-    # shellcheck disable=SC2086  # a list of flags
-    nohup java "-Xmx${RUKH_HBASE_HEAP:-512m}" -XX:+UseSerialGC $opens \
+    # shellcheck disable=SC2086  # lists of flags
+    nohup java "-Xmx${RUKH_HBASE_HEAP:-512m}" -XX:+UseSerialGC ${RUKH_HBASE_JAVA:-} $opens \
         --add-exports java.base/jdk.internal.misc=ALL-UNNAMED \
         --add-exports java.security.jgss/sun.security.krb5=ALL-UNNAMED \
         --add-modules jdk.unsupported \
@@ -212,13 +217,20 @@ stop() {
         sleep 0.1
         waited=$((waited + 1))
     done
-    kill -9 "$pid" 2>/dev/null || true
+    end_now
+}
+
+end_now() {
+    if running; then
+        kill -9 "$(cat "$dir/pid")" 2>/dev/null || true
+    fi
     rm -f "$dir/pid" "$dir/url"
 }
 
 case "$command" in
 start) start ;;
 stop) stop ;;
+kill) end_now ;;
 url) running && cat "$dir/url" ;;
 jars) need_hbase && echo "$jars" ;;
 phoenix)
@@ -226,5 +238,5 @@ phoenix)
     need_jars "$here/peers/pom.xml" "$jars-phoenix-5.2.1"
     echo "$jars-phoenix-5.2.1"
     ;;
-*) echo "usage: hbase.sh start|stop|url [DIR], hbase.sh jars|phoenix" >&2 && exit 2 ;;
+*) echo "usage: hbase.sh start|stop|kill|url [DIR], hbase.sh jars|phoenix" >&2 && exit 2 ;;
 esac
