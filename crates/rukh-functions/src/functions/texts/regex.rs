@@ -560,30 +560,24 @@ fn replace(
 
 /// Appends a replacement: `\1` to `\9` are groups, `\&` is the match, `\\` a backslash; other backslashes stand for themselves.
 fn fill_in(made: &mut String, by: &str, text: &str, found: &Captures) {
-    let mut rest = by.chars();
-    while let Some(c) = rest.next() {
-        if c != '\\' {
-            made.push(c);
-            continue;
-        }
-        let group = match rest.clone().next() {
+    let mut rest = by;
+    while let Some((plain, behind)) = rest.split_once('\\') {
+        made.push_str(plain);
+        let next = behind.chars().next();
+        let group = match next {
             Some('&') => Some(0),
-            Some('\\') => {
-                rest.next();
-                made.push('\\');
-                continue;
-            }
             Some(digit) => digit.to_digit(10).filter(|digit| *digit > 0),
             None => None,
         };
         match group {
-            Some(group) => {
-                rest.next();
-                made.push_str(found.text(text, group as usize).unwrap_or(""));
-            }
+            Some(group) => made.push_str(found.text(text, group as usize).unwrap_or("")),
             None => made.push('\\'),
         }
+        // All that was read is one byte long.
+        let is_read = group.is_some() || next == Some('\\');
+        rest = &behind[usize::from(is_read)..];
     }
+    made.push_str(rest);
 }
 
 #[cfg(test)]
@@ -606,6 +600,7 @@ mod tests {
             ("a\nb", "a.b", "x", "n", "a\nb"),
             ("AbC", "b", "\\\\", "i", "A\\C"),
             ("a.c", ".", "x", "gq", "axc"),
+            ("abc", "b", "\\é\\0\\\\1\\", "", "a\\é\\0\\1\\c"),
         ] {
             assert_eq!(
                 replaced(text, pattern, by, flags),
