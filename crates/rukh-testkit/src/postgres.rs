@@ -183,9 +183,9 @@ impl PostgresDatabase {
         Ok(all.map(String::from).to_vec())
     }
 
-    /// Returns the connection itself.
-    pub fn into_client(self) -> Client {
-        self.client
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Runs statements that give no rows; returns the rows changed by the last.

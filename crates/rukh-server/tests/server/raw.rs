@@ -210,6 +210,11 @@ impl Raw {
 
     /// Reads until the server is ready, or closes.
     pub fn answer(&mut self) -> Answer {
+        self.answer_with(|_| Ok(()))
+    }
+
+    /// As [`Raw::answer`]; where COPY waits for rows, `give` sends them.
+    pub fn answer_with(&mut self, give: impl Fn(&mut Raw) -> std::io::Result<()>) -> Answer {
         let mut answer = Answer {
             status: '-',
             ..Answer::default()
@@ -230,6 +235,8 @@ impl Raw {
                     answer.notices.extend(message.map(|(_, text)| text));
                 }
                 b'Z' => answer.status = char::from(body[0]),
+                // A server that closed says so at the next read.
+                b'G' => drop(give(self)),
                 _ => {}
             }
             let is_ready = message.kind == b'Z';

@@ -12,18 +12,25 @@
 
 mod known;
 mod play;
+#[allow(dead_code)]
+#[path = "../../../../rukh-server/tests/server/raw.rs"]
+mod raw;
 mod script;
+mod talk;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use known::{Known, one_line};
 use play::{Answer, Players, Verdict};
+use raw::Raw;
 use rukh_testkit::served::{self, Served};
 use rukh_testkit::{paths, postgres};
 use script::Suite;
+use talk::Talk;
 
 /// PostgreSQL's files of queries, changes and definitions, in which nothing may differ but what is known.
 const POSTGRESQL: &[&str] = &[
@@ -313,15 +320,16 @@ impl Tally {
 fn play_file(suite: Suite, directory: &Path, file: &str, known: &Known) -> Result<Tally, Failure> {
     let temporary = tempfile::tempdir()?;
     let server = Served::start(&served::program()?, &temporary.path().join("db"), &[])?;
-    let mut rukh = server.connect()?;
-    rukh.batch_execute(&format!("SET statement_timeout = {PATIENCE_MS}"))?;
-    let postgres = postgres::database()?.into_client();
+    let database = postgres::database()?;
+    let socket = UnixStream::connect(postgres::server()?.socket())?;
+    let postgres = Talk::begin(Raw::over(socket), "rukh", database.name());
+    let rukh = Talk::begin(Raw::open(server.address()), "tester", "rukh");
     let mut variables = HashMap::new();
     variables.insert("PG_ABS_SRCDIR".to_string(), directory.display().to_string());
     let mut players = Players::new(postgres, rukh, variables);
-    players
-        .postgres
-        .batch_execute(&format!("SET statement_timeout = {PATIENCE_MS}"))?;
+    let patience = format!("SET statement_timeout = {PATIENCE_MS}");
+    players.postgres.run(&patience)?;
+    players.rukh.run(&patience)?;
     let (path, name) = match suite {
         Suite::PostgreSql => {
             for step in suite.steps(&directory.join("sql/test_setup.sql"))? {

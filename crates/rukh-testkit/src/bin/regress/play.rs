@@ -6,11 +6,9 @@
 //! Columns of type `name` are `text` on both, and temporary tables stay.
 
 use std::collections::HashMap;
-use std::io::Write;
-
-use postgres::{Client, SimpleQueryMessage};
 
 use crate::script::{Step, filled_in};
+use crate::talk::{Refusal, Talk};
 
 /// Which way a statement went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +36,14 @@ pub struct Answer {
 
 /// The two connections of a script.
 pub struct Players {
-    pub postgres: Client,
-    pub rukh: Client,
+    pub postgres: Talk,
+    pub rukh: Talk,
     pub variables: HashMap<String, String>,
     in_transaction: bool,
 }
 
 impl Players {
-    pub fn new(postgres: Client, rukh: Client, variables: HashMap<String, String>) -> Self {
+    pub fn new(postgres: Talk, rukh: Talk, variables: HashMap<String, String>) -> Self {
         Players {
             postgres,
             rukh,
@@ -67,7 +65,7 @@ impl Players {
             }
             Step::SetFrom { sql, prefix } => {
                 let sql = filled_in(sql, &self.variables);
-                if let Ok(answer) = ask(&mut self.postgres, &sql, None)
+                if let Ok(answer) = self.postgres.ask(&sql, None)
                     && let [row] = answer.rows.as_slice()
                 {
                     for (name, value) in answer.columns.iter().zip(row) {
@@ -125,14 +123,14 @@ impl Players {
 
     /// Runs what begins or ends a transaction on both.
     fn controlled(&mut self, sql: &str, begins: Option<bool>) -> Verdict {
-        if let Err(error) = self.postgres.batch_execute(sql) {
+        if let Err(error) = self.postgres.run(sql) {
             // A transaction that cannot be committed has ended, too; which one follows by CHAIN is not known here.
-            let is_plain = error.as_db_error().is_some() && !sql.to_lowercase().contains("chain");
+            let is_plain = error.sqlstate != "XXXXX" && !sql.to_lowercase().contains("chain");
             if begins == Some(false) && is_plain {
                 self.in_transaction = false;
-                if self.rukh.batch_execute(sql).is_ok() {
+                if self.rukh.run(sql).is_ok() {
                     let rukh = Answer::default();
-                    let columns = vec![shown(&error)];
+                    let columns = vec![error.to_string()];
                     return Verdict::Differs {
                         rukh,
                         postgres: Answer {
@@ -142,49 +140,49 @@ impl Players {
                     };
                 }
             }
-            return Verdict::NotCounted(shown(&error));
+            return Verdict::NotCounted(error.to_string());
         }
         if let Some(begins) = begins {
             self.in_transaction = begins && !sql.to_lowercase().contains("chain");
         }
-        match self.rukh.batch_execute(sql) {
+        match self.rukh.run(sql) {
             Ok(()) => Verdict::Same,
-            Err(error) => refusal(&error),
+            Err(error) => refusal(error),
         }
     }
 
     fn compared(&mut self, sql: &str, rows: Option<&str>, guard: Option<Guard>) -> Verdict {
-        let guarded = guard.is_some_and(|guard| self.postgres.batch_execute(guard.begin).is_ok());
+        let guarded = guard.is_some_and(|guard| self.postgres.run(guard.begin).is_ok());
         let rukh_guard = guard.filter(|_| self.in_transaction);
-        let undo = |client: &mut Client, guard: Option<Guard>| {
+        let undo = |client: &mut Talk, guard: Option<Guard>| {
             if let Some(guard) = guard {
-                let _ = client.batch_execute(guard.undo);
+                let _ = client.run(guard.undo);
             }
         };
-        let postgres = match ask(&mut self.postgres, sql, rows) {
+        let postgres = match self.postgres.ask(sql, rows) {
             Ok(answer) => answer,
             Err(error) => {
                 undo(&mut self.postgres, guard.filter(|_| guarded));
-                return Verdict::NotCounted(shown(&error));
+                return Verdict::NotCounted(error.to_string());
             }
         };
         if let Some(guard) = rukh_guard {
-            let _ = self.rukh.batch_execute(guard.begin);
+            let _ = self.rukh.run(guard.begin);
         }
-        match ask(&mut self.rukh, sql, rows) {
+        match self.rukh.ask(sql, rows) {
             Ok(rukh) => {
                 if let Some(guard) = rukh_guard {
-                    let _ = self.rukh.batch_execute(guard.keep);
+                    let _ = self.rukh.run(guard.keep);
                 }
                 if let Some(guard) = guard.filter(|_| guarded) {
-                    let _ = self.postgres.batch_execute(guard.keep);
+                    let _ = self.postgres.run(guard.keep);
                 }
                 verdict(sql, rukh, postgres)
             }
             Err(error) => {
                 undo(&mut self.rukh, rukh_guard);
                 undo(&mut self.postgres, guard.filter(|_| guarded));
-                refusal(&error)
+                refusal(error)
             }
         }
     }
@@ -211,60 +209,14 @@ impl Guard {
     };
 }
 
-fn shown(error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(error) => format!("{} {}", error.code().code(), error.message()),
-        None => error.to_string(),
-    }
-}
-
-fn refusal(error: &postgres::Error) -> Verdict {
-    let (sqlstate, message) = match error.as_db_error() {
-        Some(error) => (error.code().code().to_string(), error.message().to_string()),
-        None => ("XXXXX".to_string(), error.to_string()),
-    };
+fn refusal(error: Refusal) -> Verdict {
+    let Refusal { sqlstate, message } = error;
     // No message shows a value as Rust prints it for debugging.
     const FORMS: [&str; 6] = ["Some(", "Struct(", " { ", "ScalarUDF", "Literal(", "Utf8"];
     match FORMS.iter().any(|form| message.contains(form)) || sqlstate == "XX000" || sqlstate == "XXXXX" {
         true => Verdict::Broken { sqlstate, message },
         false => Verdict::Refused { sqlstate, message },
     }
-}
-
-/// Runs a statement, and COPY with its rows.
-fn ask(client: &mut Client, sql: &str, rows: Option<&str>) -> Result<Answer, postgres::Error> {
-    if let Some(rows) = rows {
-        // A refused COPY leaves the client one answer behind; what is not there is found out before.
-        if let Some(target) = sql.split_whitespace().nth(1) {
-            let name = target.split('(').next().unwrap_or(target);
-            client.simple_query(&format!("SELECT 1 FROM {name} LIMIT 0"))?;
-        }
-        let mut writer = client.copy_in(sql)?;
-        // An error of writing is reported again at the end, as the server's.
-        let _ = writer.write_all(rows.as_bytes());
-        let count = writer.finish()?;
-        return Ok(Answer {
-            count: Some(count),
-            ..Answer::default()
-        });
-    }
-    let mut answer = Answer::default();
-    for message in client.simple_query(sql)? {
-        match message {
-            SimpleQueryMessage::RowDescription(columns) => {
-                answer.columns = columns.iter().map(|column| column.name().to_string()).collect();
-            }
-            SimpleQueryMessage::Row(row) => {
-                let values = (0..row.len()).map(|at| row.get(at).map(str::to_string));
-                answer.rows.push(values.collect());
-            }
-            SimpleQueryMessage::CommandComplete(count) if answer.columns.is_empty() => {
-                answer.count = Some(count);
-            }
-            _ => {}
-        }
-    }
-    Ok(answer)
 }
 
 fn verdict(sql: &str, mut rukh: Answer, mut postgres: Answer) -> Verdict {
