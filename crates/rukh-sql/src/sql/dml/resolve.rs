@@ -172,14 +172,17 @@ impl<'a> Resolver<'a> {
         let (mut places, mut changes) = (Vec::new(), Vec::new());
         let mut changed = HashSet::new();
         for (nth, pair) in pairs.into_iter().enumerate() {
+            let key = write.row_key(&self.table, &pair.old)?;
+            // As in PostgreSQL the row is locked before WHERE is evaluated: another may be about to make it hold. What the statement has
+            // changed cannot be.
+            if changed.contains(&key) {
+                return Err(second_time());
+            }
             if !is_chosen[nth] {
-                // As in PostgreSQL the row is locked before WHERE is evaluated: another may be about to make it hold.
                 write.lock_row(&self.table, &pair.old)?;
                 continue;
             }
-            if !changed.insert(write.row_key(&self.table, &pair.old)?) {
-                return Err(second_time());
-            }
+            changed.insert(key);
             let mut new = pair.old.clone();
             for (position, datums) in &columns {
                 new[*position] = datums[nth].clone();
