@@ -2,7 +2,7 @@
 //!
 //! DataFusion refuses two columns of one name and table. So the stars behind the first that give what another gave are
 //! spelled out, each column under a name that is shown as its own (`output_names`). DataFusion itself gives the list of
-//! columns: the same FROM is planned with the star alone.
+//! columns: the same FROM is planned with the star alone. Beside positions in DISTINCT ON, which count columns, all stars are spelled out.
 //!
 //! `SELECT a.* FROM s.a` becomes `SELECT s.a.*`, which DataFusion asks for where the table has no alias.
 //!
@@ -25,14 +25,19 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
     let SetExpr::Select(select) = query.body.as_ref() else {
         return Ok(());
     };
-    let repeated: Vec<usize> = (1..select.projection.len())
-        .filter(|at| {
-            let item = &select.projection[*at];
-            select.projection[..*at]
-                .iter()
-                .any(|before| overlaps(before, item))
-        })
-        .collect();
+    let counts = match &select.distinct {
+        Some(ast::Distinct::On(keys)) => keys.iter().any(|key| matches!(key, Expr::Value(_))),
+        _ => false,
+    };
+    let is_spelled = |at: &usize| {
+        let (before, item) = (&select.projection[..*at], &select.projection[*at]);
+        let is_star = !matches!(
+            item,
+            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
+        );
+        (counts && is_star) || before.iter().any(|before| overlaps(before, item))
+    };
+    let repeated: Vec<usize> = (0..select.projection.len()).filter(is_spelled).collect();
     // From the last on, so that places before stay what they are.
     for at in repeated.into_iter().rev() {
         let columns = columns_of(state, query, at).await?;

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::times::round_moment::ROUND_MOMENT;
 use rukh_syntax::sqlparser::ast::{
-    AccessExpr, BinaryOperator, DataType, Distinct, Expr, Fetch, Function, FunctionArg, FunctionArgExpr,
+    AccessExpr, BinaryOperator, DataType, Expr, Fetch, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, Subscript, TableFactor,
     UnaryOperator, Value, VisitorMut, WindowFrameBound, WindowType,
 };
@@ -171,9 +171,6 @@ impl VisitorMut for Numbers {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-        if let Some(Distinct::On(keys)) = &mut select.distinct {
-            keys.iter_mut().for_each(keep_position);
-        }
         if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
             for key in keys {
                 match key {

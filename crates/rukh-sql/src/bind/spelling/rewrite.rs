@@ -48,7 +48,9 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::order_names;
-use crate::bind::names::output_names::{name_lateral, name_outputs, order_by_outputs, part_twins};
+use crate::bind::names::output_names::{
+    distinct_on_outputs, name_lateral, name_outputs, order_by_outputs, part_twins,
+};
 use crate::bind::names::stars::name_schemas;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::literal_values::row;
@@ -195,8 +197,12 @@ impl VisitorMut for Rewriter {
         group_by_having(select);
         group_by_elements(select);
         name_schemas(select);
+        let positions = distinct_on_outputs(select);
         name_outputs(select);
-        ControlFlow::Continue(())
+        match positions {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
