@@ -16,9 +16,9 @@ use rukh_catalog::{
 };
 use rukh_keys::{DataType, SortOrder};
 
+use crate::bind::names::functions::is_temporary;
 use crate::bind::names::view_target::{is_column_updatable, is_updatable};
 use crate::exec::context::StatementContext;
-use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::pg_catalog::{self, information_names, information_table};
 use crate::pg::show::{batch, booleans, numbers, texts};
 use rukh_error::SqlError;

@@ -23,7 +23,7 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, TableFactor, Value, VisitorMut,
 };
 
-use crate::bind::names::functions::{Calls, holds_functions};
+use crate::bind::names::functions::{Calls, is_temporary};
 use crate::bind::names::type_names::{self, Found};
 use rukh_error::SqlError;
 use rukh_syntax::{
@@ -535,7 +535,7 @@ impl Names<'_> {
         let name = &mut function.name;
         if name.schema.is_none() {
             let is_in = |schema: &&String| self.catalog.functions_named(schema, &name.name).next().is_some();
-            let mut searched = self.path.iter().filter(|schema| holds_functions(schema));
+            let mut searched = self.path.iter().filter(|schema| !is_temporary(schema));
             name.schema = searched.find(is_in).cloned();
         }
         let types = function.parameters.iter_mut().flatten();

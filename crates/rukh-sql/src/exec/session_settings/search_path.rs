@@ -22,11 +22,6 @@ pub(crate) fn temporary_schema() -> Arc<str> {
     format!("{OF_TEMPORARY}{}", NEXT.fetch_add(1, Ordering::Relaxed)).into()
 }
 
-/// Whether a schema is one of temporary relations.
-pub(crate) fn is_temporary(schema: &str) -> bool {
-    schema.starts_with(OF_TEMPORARY)
-}
-
 /// The path as it was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SearchPath {

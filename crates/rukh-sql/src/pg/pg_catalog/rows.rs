@@ -17,9 +17,9 @@ use super::table::{Cell, row};
 use super::texts::{commented, constraints, domain_check, in_parentheses, index_definition, place, places};
 use super::types::{self, collation_of, length_of};
 use super::{casts, defined, opclasses, operators, procs, view_text};
+use crate::bind::names::functions::is_temporary;
 use crate::bind::system::oids;
 use crate::bind::system::system_tables::{KEYWORDS, SystemTable};
-use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::sequence_values::last_value;
 
 /// Makers of rows, by the name of the table.

@@ -27,11 +27,11 @@ use super::names::{
 use super::sequence::sequence;
 use super::stored::{check_constraint, generated_column};
 use super::versions::set_versions;
+use crate::bind::names::functions::is_temporary;
 use crate::bind::names::type_names::stored_text;
 use crate::bind::spelling::sequence_calls::{calls_sequence, next_of};
 use crate::bind::types::expressions::{check_default, check_stored, evaluate_default};
 use crate::exec::session_settings::notice::Notice;
-use crate::exec::session_settings::search_path::is_temporary;
 use crate::pg::sequences::default_of;
 use crate::sql::session::Session;
 use rukh_error::SqlError;

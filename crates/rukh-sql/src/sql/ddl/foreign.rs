@@ -7,8 +7,8 @@ use rukh_keys::DataType;
 use rukh_syntax::{ForeignKeyDefinition, Name, quoted};
 
 use super::names::{check_new_constraint, first_free};
+use crate::bind::names::functions::is_temporary;
 use crate::exec::session_settings::notice::Notice;
-use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
 
 /// Makes a constraint of a table, which has its columns and the constraints before.

@@ -32,10 +32,10 @@ use rukh_syntax::{
 
 use super::uses::{Columns, Uses, has_star};
 use crate::bind::names::functions::called_in;
+use crate::bind::names::functions::is_temporary;
 use crate::bind::names::locked_relations::names;
 use crate::bind::spelling::parsing::parse;
 use crate::bind::system::oids::number;
-use crate::exec::session_settings::search_path::is_temporary;
 use rukh_error::SqlError;
 
 /// Most views inside of one another.

@@ -46,10 +46,10 @@ const VOLATILE: &[&str] = &[
 /// How schemas of temporary relations begin.
 pub(crate) const OF_TEMPORARY: &str = "pg_temp_";
 
-/// Whether functions without a schema are looked for in a schema: not in those of temporary relations, wherever these are in a path,
-/// as in PostgreSQL.
-pub(crate) fn holds_functions(schema: &str) -> bool {
-    !schema.starts_with(OF_TEMPORARY)
+/// Whether a schema is one of temporary relations. Functions without a schema are not looked for in it, wherever it is in a path, as in
+/// PostgreSQL.
+pub(crate) fn is_temporary(schema: &str) -> bool {
+    schema.starts_with(OF_TEMPORARY)
 }
 
 /// The calls of a statement that is being visited.
@@ -331,13 +331,13 @@ impl<'a> Calls<'a> {
             [name] if is_built_in(name, arguments.len()) => return Ok(None),
             [name] => (self.path, name),
             [schema, name] if schema == TEMPORARY => {
-                let mut own = self.path.iter().filter(|schema| !holds_functions(schema));
+                let mut own = self.path.iter().filter(|schema| is_temporary(schema));
                 (own.next().map_or(&[][..], std::slice::from_ref), name)
             }
             [schema, name] => (std::slice::from_ref(schema), name),
             _ => return Ok(None),
         };
-        let is_searched = |schema: &&String| parts.len() > 1 || holds_functions(schema);
+        let is_searched = |schema: &&String| parts.len() > 1 || !is_temporary(schema);
         for schema in schemas.iter().filter(is_searched) {
             let all = self.catalog.functions_named(schema, name);
             let mut fit = all.filter_map(|function| {

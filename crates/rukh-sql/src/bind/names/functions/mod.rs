@@ -24,5 +24,5 @@ mod calls;
 mod stored;
 
 pub(crate) use bodies::{columns_of, has_query, only_item, parameter_number, substitute, typed};
-pub(crate) use calls::{Calls, OF_TEMPORARY, holds_functions};
+pub(crate) use calls::{Calls, OF_TEMPORARY, is_temporary};
 pub(crate) use stored::{called_in, calls_any, expand, rename};
