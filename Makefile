@@ -109,9 +109,9 @@ else
 endif
 
 crash:         ## kill writers at random and at every point, fail writes, damage files: RUKH_CRASH_ROUNDS, _POINTS, RUKH_DAMAGE, RUKH_SEED
-	@$(DEPS) build && RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \
-		RUKH_DAMAGE=$${RUKH_DAMAGE:-500} exec cargo test $(RELEASE) --workspace \
-		--test crash --test points --test faults --test damage -- --nocapture $(ARGS)
+	@$(DEPS) build && export RUKH_CRASH_ROUNDS=$${RUKH_CRASH_ROUNDS:-500} RUKH_CRASH_POINTS=$${RUKH_CRASH_POINTS:-all} \
+		RUKH_DAMAGE=$${RUKH_DAMAGE:-500} && cargo test $(RELEASE) --workspace --test crash -- --nocapture $(ARGS) && \
+		exec cargo test $(RELEASE) --workspace --test engine -- --nocapture points:: faults:: damage:: $(ARGS)
 
 hbase:         ## start a real HBase (Java 17, Maven) in RUKH_HBASE_DIR and print its URL
 	@exec sh tests/hbase/hbase.sh start

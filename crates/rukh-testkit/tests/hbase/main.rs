@@ -11,7 +11,7 @@ use rukh_testkit::client::Client;
 use rukh_testkit::paths;
 use rukh_testkit::slt::{OF_FILES, SltRukh, run_file};
 
-#[path = "../../../rukh-engine/tests/support/mod.rs"]
+#[path = "../../../rukh-engine/tests/engine/support/mod.rs"]
 mod engine_support;
 #[path = "../../../../tests/hbase/fixture.rs"]
 mod fixture;

@@ -1,9 +1,6 @@
 //! Partial UPSERTs that read nothing: what is written, what it means, and what of it is refused.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_catalog::Table;
 use rukh_engine::{AddOutcome, CounterMerge, Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest};

@@ -1,9 +1,6 @@
 //! Lifetimes and versions against a model: a list of operations under a clock that is moved by hand, with storage
 //! that forgets the dead of one column family and not yet of another.
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_catalog::{Index, Lifetime, Table, Versions};
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Row, ScanRequest, Snapshot, Source};

@@ -1,10 +1,7 @@
 //! Stored bytes that are not what the engine writes: an error that names the key, never a panic,
 //! never a row that is silently missing.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_engine::{Engine, EngineError, FindingKind, NoProgress, OnConflict, RowView, ScanRequest, Source};
 use rukh_kv::{Durability, KvStore, MemoryStore, ScanSpec, WriteBatch};

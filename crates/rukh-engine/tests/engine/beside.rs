@@ -1,9 +1,6 @@
 //! Changes beside blocks are shown as they are in each snapshot, whether they were cached, read again, or are a transaction's own.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::{ColumnId, Lifetime, SaltOptions, Table};
 use rukh_engine::{ColumnTest, Engine, NoProgress, Row, ScanRequest, Snapshot, Source};
 use rukh_keys::{Datum, KeyRange};

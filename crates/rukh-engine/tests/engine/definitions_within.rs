@@ -1,14 +1,11 @@
 //! Definitions that a transaction changes, beside others that read, write and define: no other sees half of it, and nothing is lost.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::{index_draft, open, read, row, table, table_draft};
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Patience, Row, ScanRequest, Transaction};
 use rukh_kv::Durability;
 use std::sync::Arc;
 use std::time::Duration;
-use support::{index_draft, open, read, row, table, table_draft};
 
 /// Begins a transaction, and a session that is in it.
 fn begin(engine: &Engine) -> (Transaction, Engine) {

@@ -1,9 +1,6 @@
 //! Columnar indexes: bits that flip, snapshots that stay, and repacks beside writers.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::Table;
 use rukh_engine::{
     Engine, EngineError, FindingKind, NoProgress, OnConflict, Row, ScanCounters, ScanRequest, Snapshot,

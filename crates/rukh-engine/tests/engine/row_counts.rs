@@ -1,9 +1,7 @@
 //! The number of rows of a table, kept with every commit: how long it is kept, and that it is right beside writers.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::model::count_rows;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rukh_catalog::Table;
@@ -16,7 +14,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use support::model::count_rows;
 
 const COLUMNS: &str = "k BIGINT, a BIGINT NULL, c COUNTER";
 

@@ -1,9 +1,6 @@
 //! Totals by heads of blocks in place of rows: with those of the rows given out they are the totals of all rows.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::{ColumnId, Lifetime, Table};
 use rukh_engine::{
     ColumnTest, ColumnVector, Engine, EngineError, NoProgress, Row, ScanRequest, Snapshot, TotalWanted,

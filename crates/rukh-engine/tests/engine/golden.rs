@@ -14,10 +14,8 @@
 //!
 //! Changes print their writes: `put t/1/5`, `del t@by_host/'a'/1/5`, `commit 3 ops`.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::toy::ToyFunctions;
 use goldenscript::{ArgumentConsumer, Command, Context};
 use rukh_catalog::{Table, Versions};
 use rukh_engine::{Engine, EngineError, OnConflict, Row, ScanRequest, Source, Write};
@@ -29,7 +27,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use support::toy::ToyFunctions;
 use test_each_file::test_each_path;
 
 test_each_path! { in "./crates/rukh-engine/tests/scripts" as scripts => run }

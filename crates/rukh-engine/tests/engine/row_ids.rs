@@ -1,9 +1,6 @@
 //! The keys of tables that are declared without one: unique, in the order of the inserts, whatever the clock does.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::{Column, ColumnId, KeyElement, KeyExpr, Table, TableDraft};
 use rukh_engine::{Engine, OnConflict, ScanRequest};
 use rukh_keys::{Datum, SortOrder};

@@ -21,10 +21,8 @@
 //! | `compact`    | a column family is compacted                              |
 //! | `purge`      | a compaction asks whether a value is dead                 |
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::life::{STEPS, state};
 use rukh_engine::CounterMerge;
 use rukh_kv::forward_store;
 use rukh_kv::{
@@ -35,7 +33,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use support::life::{STEPS, state};
 
 /// Places of each kind in a usual run.
 const PLACES: usize = 3;
@@ -229,7 +226,11 @@ fn obey(order: &str) {
 /// Has a child live until it ends at a point; returns how many steps it has acknowledged.
 fn live_until(path: &Path, point: &str, number: u64, made: &str) -> usize {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_ends_at_every_point", "--nocapture"])
+        .args([
+            "--exact",
+            "points::the_process_ends_at_every_point",
+            "--nocapture",
+        ])
         .env(
             "RUKH_POINT",
             format!("{} {point} {number} {made}", path.display()),

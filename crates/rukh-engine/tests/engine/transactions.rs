@@ -1,14 +1,11 @@
 //! What a transaction refuses, and what ends it, case by case.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::toy::ToyFunctions;
 use rukh_catalog::Table;
 use rukh_engine::{Engine, EngineError, OnConflict, ScanRequest, Transaction};
 use rukh_kv::{Durability, MemoryStore, RocksOptions, RocksStore};
 use std::sync::Arc;
-use support::toy::ToyFunctions;
 
 fn world() -> (Engine, Arc<Table>) {
     let engine = support::engine();

@@ -1,9 +1,6 @@
 //! Rows that are removed past the batch: all of them go, with their entries, or none.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::Table;
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest};
 use rukh_keys::{Datum, Edge, Span};

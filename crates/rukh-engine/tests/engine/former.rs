@@ -1,10 +1,7 @@
 //! Indexes of histories: whatever becomes of rows, indexes and definitions, former images have the entries that they
 //! should have, and reading them by an index shows what reading all of them shows.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::{Index, IndexState, Table, Versions, encode_table, table_key};
 use rukh_engine::{Engine, EngineError, NoProgress, Progress, Row, ScanRequest, Source};
 use rukh_kv::{Durability, KvStore, MemoryStore, WriteBatch};

@@ -4,10 +4,7 @@
 //! `RUKH_DAMAGE` sets how many bits are flipped in each kind of file, and how many ends of the log are
 //! tried; `all` cuts the log at every byte.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, ScanRequest};
 use rukh_kv::{Durability, KvError, RocksOptions, RocksStore};
 use std::fs;

@@ -1,10 +1,7 @@
 //! Storage that is not there though a definition names it: what is left where a damaged log has lost the statement that dropped a table or
 //! rebuilt an index.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::IndexState;
 use rukh_engine::{Engine, EngineError, NoProgress, OnConflict, Recovery, ScanRequest, Source};
 use rukh_kv::{Durability, KvStore};

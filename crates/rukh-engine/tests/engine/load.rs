@@ -1,16 +1,13 @@
 //! Bulk loads: the same outcome as one INSERT of all rows, whatever the memory.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::model::{COLUMNS, INDEXES, KEYS, row};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use rukh_engine::{Engine, EngineError, ImportNote, NoProgress, OnConflict, Progress, Row, ScanRequest};
 use rukh_kv::{Durability, KvStore, MemoryStore};
 use std::cell::Cell;
 use std::sync::Arc;
-use support::model::{COLUMNS, INDEXES, KEYS, row};
 
 fn database(key: &str, salt: Option<u16>, indexes: &[usize]) -> Engine {
     let engine = support::engine();

@@ -1,9 +1,6 @@
 //! Scans for the first rows of some order: these are given out, and blocks that have none of them are passed over.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_catalog::Table;
 use rukh_engine::{ColumnTest, Engine, FirstRows, NullsWanted, Row, ScanCounters, ScanRequest, Values};

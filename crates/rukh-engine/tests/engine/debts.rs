@@ -1,9 +1,6 @@
 //! Writers fold what they leave beside the blocks of columnar indexes as fast as they leave it.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_engine::{Engine, NoProgress};
 use rukh_kv::Durability;
 

@@ -4,10 +4,7 @@
 //! What happens meanwhile is done by the build's own watcher, which is called when the writer lock is
 //! free, so that each case is the same in every run; threads that write for all they can come last.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_catalog::{Index, IndexState, Table};
 use rukh_engine::{BuildPhase, Engine, EngineError, NoProgress, OnConflict, Progress, ScanRequest};
 use rukh_kv::{Durability, KvStore, MemoryStore, RocksOptions, RocksStore};

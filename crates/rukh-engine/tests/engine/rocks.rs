@@ -1,16 +1,13 @@
 //! The same on disk: histories, loads and reopening with RocksDB underneath.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::model::{INDEXES, KEYS, op, run};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use rukh_engine::{CounterMerge, Engine, NoProgress, OnConflict, ScanRequest, Source};
 use rukh_kv::{Durability, KvStore, RocksOptions, RocksStore};
 use std::path::Path;
 use std::sync::Arc;
-use support::model::{INDEXES, KEYS, op, run};
 
 fn store(path: &Path) -> Arc<dyn KvStore> {
     let options = RocksOptions {

@@ -1,9 +1,7 @@
 //! What statements refuse, and what scans give, case by case.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::toy::ToyFunctions;
 use rukh_catalog::CatalogError;
 use rukh_engine::{
     Engine, EngineError, Load, OnConflict, Recovery, Row, RowCursor, RowView, ScanRequest, Snapshot, Source,
@@ -13,7 +11,6 @@ use rukh_keys::{Datum, KeyRange, MaskedCompare, Span, hash_datum};
 use rukh_kv::{Durability, KvStore, MemoryStore, WriteBatch};
 use std::collections::HashMap;
 use std::sync::Arc;
-use support::toy::ToyFunctions;
 
 fn insert(engine: &Engine, name: &str, rows: Vec<Row>) -> Result<u64, EngineError> {
     let mut write = engine.begin()?;

@@ -1,16 +1,13 @@
 //! FOREIGN KEY under snapshot isolation: no interleaving of transactions leaves a row that refers to nothing.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::{open, read, row, table, table_draft};
 use rukh_catalog::{ColumnId, ForeignAction, ForeignKey, ForeignTiming};
 use rukh_engine::{Engine, EngineError, OnConflict, Patience, Row, ScanRequest, Transaction, Write};
 use rukh_keys::Datum;
 use rukh_kv::Durability;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use support::{open, read, row, table, table_draft};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq)]

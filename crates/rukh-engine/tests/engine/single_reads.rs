@@ -1,10 +1,7 @@
 //! Rows by whole keys and by short prefixes of them: a columnar table gives what the same table in rows does, whatever of its
 //! blocks is kept, and wherever its rows are.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{Engine, NoProgress, PointReader, Row, Snapshot};

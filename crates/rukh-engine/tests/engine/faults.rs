@@ -1,15 +1,12 @@
 //! The n-th write fails, for every n and every way of failing: afterwards the database holds what
 //! it held before the statement, or all of what it holds after it, and the scrub is clean.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::life::{STEPS, state};
 use rukh_catalog::IndexState;
 use rukh_engine::{Engine, EngineError};
 use rukh_kv::{Fault, FaultStore, KvError};
 use std::sync::Arc;
-use support::life::{STEPS, state};
 
 /// Runs all steps without a fault; returns the state before each and at the end, and the writes.
 fn undisturbed(rows_at_once: u64) -> (Vec<Vec<String>>, u64) {

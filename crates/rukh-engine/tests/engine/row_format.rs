@@ -1,16 +1,13 @@
 //! The examples of `docs/row-format.md`, run: tables are made, rows inserted, and the values put
 //! compared byte by byte, in the order of the page.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_engine::{Engine, OnConflict};
 use rukh_kv::{Durability, MemoryStore, Operation, RecordStore, Recording, WriteOp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-const PAGE: &str = include_str!("../../../docs/row-format.md");
+const PAGE: &str = include_str!("../../../../docs/row-format.md");
 
 struct Example {
     store: Arc<RecordStore>,

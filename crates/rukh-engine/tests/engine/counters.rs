@@ -1,9 +1,6 @@
 //! Counters: adds are merges that read nothing, none is lost, and every way of reading sees the sum.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 use rukh_catalog::{ColumnId, Table};
 use rukh_engine::{

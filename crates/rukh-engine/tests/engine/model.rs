@@ -1,16 +1,12 @@
 //! Random histories against a model: a map from primary key to row.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support::model::{INDEXES, KEYS, op, run};
+use crate::support::sessions;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use rukh_engine::CounterMerge;
 use rukh_kv::{KvStore, MemoryStore};
 use std::sync::Arc;
-use support::model::{INDEXES, KEYS, op, run};
-use support::sessions;
 
 /// With an operator partial UPSERTs of tables without indexes are merges.
 fn store(merges: bool) -> Arc<dyn KvStore> {

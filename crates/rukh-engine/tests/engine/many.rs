@@ -3,10 +3,7 @@
 //! `RUKH_TABLES` sets how many, and `RUKH_OWN_FAMILIES` how many column families of their own there may be; the times that
 //! making them, the last of them, and opening take, and the memory then, are printed.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use rukh_engine::{NoProgress, OnConflict, ScanRequest};
 use rukh_kv::{Durability, KvStore, RocksOptions, RocksStore};
 use std::path::Path;
