@@ -14,6 +14,16 @@
 //! /1/9     /2/5             b cannot, so a is raised and b set to its smallest
 //! /1/5     /1/5 and 00      the key matches: the next key at all
 //! ```
+//!
+//! Each section of a key is a number of its own. Where a later one cannot be raised, the next candidate is behind all keys
+//! that begin alike up to its start:
+//!
+//! ```text
+//! (a VARCHAR, b INTEGER), b in 5..=6
+//!
+//! /'x'/3   /'x'/5           b can be raised to 5
+//! /'x'/9   behind /'x'      b cannot: the next value of a, whatever it is
+//! ```
 
 use crate::field_test::{Allowed, FieldTest};
 use crate::mask::{Candidate, MaskedCompare};
@@ -24,7 +34,7 @@ impl MaskedCompare {
     /// Writes to `out` a key greater than `key` such that no key between them matches, to seek to
     /// in a forward scan.
     ///
-    /// For a key that fails a test it is the smallest byte string that passes the tests; for one
+    /// For a key that fails a test it is the smallest byte string that passes the tests of the section that fails; for one
     /// that matches, the smallest that is greater. [`Candidate::End`] means that no greater key
     /// matches.
     pub fn next_candidate(&self, key: &[u8], out: &mut Vec<u8>) -> Candidate {
@@ -32,16 +42,30 @@ impl MaskedCompare {
         if self.never {
             return Candidate::End;
         }
-        let Some(failed) = self.first_failed(key) else {
+        if let Some(failed) = self.first_failed(key) {
+            return self.raised(key, failed, out);
+        }
+        let Some((start, behind)) = self.failed_behind(key) else {
             out.extend_from_slice(key);
             out.push(0);
             return Candidate::Seek;
         };
-        out.extend_from_slice(&key[..self.end]);
-        if self.raise(key, failed, out) {
-            Candidate::Seek
-        } else {
-            Candidate::End
+        if behind.next_candidate(&key[start..], out) == Candidate::Seek {
+            put_before(&key[..start], out);
+            return Candidate::Seek;
+        }
+        // All keys that begin like this one up to the section are passed.
+        out.clear();
+        out.extend_from_slice(&key[..start]);
+        if !make_prefix_successor(out, 0) {
+            return Candidate::End;
+        }
+        match self.first_failed(out) {
+            None => Candidate::Seek,
+            Some(failed) => {
+                let passed = std::mem::take(out);
+                self.raised(&passed, failed, out)
+            }
         }
     }
 
@@ -55,16 +79,56 @@ impl MaskedCompare {
         if self.never {
             return Candidate::End;
         }
-        let Some(failed) = self.first_failed(key) else {
+        if let Some(failed) = self.first_failed(key) {
+            out.extend_from_slice(&key[..self.end]);
+            return match self.lower(key, failed, out) {
+                true => Candidate::Seek,
+                false => Candidate::End,
+            };
+        }
+        let Some((start, behind)) = self.failed_behind(key) else {
             out.extend_from_slice(key);
             return Candidate::Seek;
         };
-        out.extend_from_slice(&key[..self.end]);
-        if self.lower(key, failed, out) {
-            Candidate::Seek
-        } else {
-            Candidate::End
+        match behind.previous_candidate(&key[start..], out) {
+            Candidate::Seek => put_before(&key[..start], out),
+            Candidate::End => {
+                out.clear();
+                out.extend_from_slice(&key[..start]);
+            }
         }
+        Candidate::Seek
+    }
+
+    fn raised(&self, key: &[u8], failed: usize, out: &mut Vec<u8>) -> Candidate {
+        out.extend_from_slice(&key[..self.end]);
+        match self.raise(key, failed, out) {
+            true => {
+                self.fill_behind(out);
+                Candidate::Seek
+            }
+            false => Candidate::End,
+        }
+    }
+
+    /// Appends the smallest bytes that pass the tests of later sections to a key that ends where they begin.
+    fn fill_behind(&self, out: &mut Vec<u8>) {
+        let Some(behind) = self.behind.as_deref() else {
+            return;
+        };
+        if behind.start(out) == Some(out.len()) {
+            let mut smallest = vec![0; behind.compare.end];
+            behind.compare.fill_smallest(0, 0, &mut smallest);
+            behind.compare.fill_behind(&mut smallest);
+            out.extend_from_slice(&smallest);
+        }
+    }
+
+    /// The tests of later sections with where they begin, if a key fails them.
+    fn failed_behind(&self, key: &[u8]) -> Option<(usize, &MaskedCompare)> {
+        let behind = self.behind.as_deref()?;
+        let start = behind.start(key)?;
+        (!behind.compare.matches(&key[start..])).then_some((start, &behind.compare))
     }
 
     /// The first field that fails; `None` if all pass or nothing can be said about the key.
@@ -72,7 +136,7 @@ impl MaskedCompare {
         if key.len() < self.end || !self.disjoint {
             return None;
         }
-        self.tests.iter().position(|test| !test.matches(key))
+        self.tests.iter().position(|test| !test.holds(key))
     }
 
     /// Raises the field `failed`, or else the last gap or field before it that can be.
@@ -152,6 +216,14 @@ impl MaskedCompare {
             make_prefix_successor(out, 0);
         }
     }
+}
+
+/// Puts bytes before those of `out`.
+fn put_before(bytes: &[u8], out: &mut Vec<u8>) {
+    let moved = out.len();
+    out.resize(bytes.len() + moved, 0);
+    out.copy_within(..moved, bytes.len());
+    out[..bytes.len()].copy_from_slice(bytes);
 }
 
 impl FieldTest {

@@ -85,7 +85,7 @@ impl KeyLayout {
     /// If the layout has no such column.
     pub fn decode_column<'a>(&self, key: &'a [u8], column: usize) -> Result<DatumRef<'a>, KeyDecodeError> {
         let slot = &self.slots()[column];
-        let mut cursor = match slot.offset {
+        let mut cursor = match slot.fixed_offset() {
             // A bit that does not open its byte is read after that byte.
             Some(offset) => Cursor {
                 key,
@@ -109,7 +109,7 @@ impl KeyLayout {
             Form::Bit(bit) => 7 - bit,
             _ => 0,
         };
-        let mut cursor = match slot.offset {
+        let mut cursor = match slot.fixed_offset() {
             Some(offset) => Cursor {
                 key,
                 offset: offset + usize::from(matches!(slot.form, Form::Bit(1..))),
@@ -125,7 +125,7 @@ impl KeyLayout {
         let walk = self.walk_to(column);
         let mut cursor = Cursor {
             key,
-            offset: self.slots()[walk.start].offset.unwrap_or(0),
+            offset: self.slots()[walk.start].offset,
         };
         for passed in walk {
             cursor.pass(&self.slots()[passed], passed)?;
@@ -144,6 +144,21 @@ impl KeyLayout {
             }),
         }
     }
+}
+
+/// Returns where the section of a key begins that lies behind these columns of variable width; `None` of bytes that are no key.
+#[inline]
+pub(crate) fn section_start(key: &[u8], passed: &[Slot]) -> Option<usize> {
+    let mut start = 0;
+    for slot in passed {
+        let mut cursor = Cursor {
+            key,
+            offset: start + slot.offset,
+        };
+        cursor.pass(slot, 0).ok()?;
+        start = cursor.offset;
+    }
+    Some(start)
 }
 
 /// A place in a key: all before it is read.

@@ -1,6 +1,7 @@
 //! Tests of one column inside an encoded key: which byte values its field may have.
 
 use crate::datum::Datum;
+use crate::decode::section_start;
 use crate::encode::{Placed, TAG_NULL, TAG_VALUE, place_slot};
 use crate::layout::{Form, KeyLayout, Slot};
 use crate::range::{Edge, KeyRange, pass_column};
@@ -13,12 +14,14 @@ pub type Bound<'a> = Option<(&'a Datum, Edge)>;
 /// The test of one column, made by [`KeyLayout::field_test`], run by
 /// [`MaskedCompare`](crate::MaskedCompare).
 ///
-/// Displays as the place and the byte values allowed: `bytes 4..8 in 80000005 - ffffffff`.
+/// Displays as the place, as [`Field`](crate::Field) counts it, and the byte values allowed: `bytes 4..8 in 80000005 - ffffffff`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FieldTest {
+    /// The columns of variable width behind which the section begins that `offset` is counted in.
+    pub(crate) passed: Arc<[Slot]>,
     pub(crate) offset: usize,
     pub(crate) allowed: Allowed,
-    /// For each byte of the layout before its first variable column, the bits that can differ.
+    /// For each byte of the section before its variable column, the bits that can differ.
     pub(crate) live_bits: Arc<[u8]>,
 }
 
@@ -50,11 +53,6 @@ pub(crate) enum Allowed {
 }
 
 impl FieldTest {
-    /// The byte at which the field begins.
-    pub fn offset(&self) -> usize {
-        self.offset
-    }
-
     /// The bytes of the field, or `None` if it goes on to a terminator or to the end of the key.
     pub fn width(&self) -> Option<usize> {
         match &self.allowed {
@@ -95,6 +93,11 @@ impl FieldTest {
     /// Whether a key passes the test. A key that ends before the field does passes: it is no key
     /// of the layout, and decoding it fails.
     pub fn matches(&self, key: &[u8]) -> bool {
+        section_start(key, &self.passed).is_none_or(|start| self.holds(&key[start..]))
+    }
+
+    /// As [`FieldTest::matches`], of a key from its section on.
+    pub(crate) fn holds(&self, key: &[u8]) -> bool {
         let rest = key.get(self.offset..).unwrap_or_default();
         match &self.allowed {
             Allowed::Bit { bit, zero, one } => match rest.first() {
@@ -115,7 +118,12 @@ impl FieldTest {
         }
     }
 
-    /// The first bit of the field, counted from the start of the key.
+    /// How many columns of variable width come before it.
+    pub(crate) fn section(&self) -> usize {
+        self.passed.len()
+    }
+
+    /// The first bit of the field, counted from the start of its section.
     pub(crate) fn start_bit(&self) -> usize {
         self.offset * 8 + usize::from(self.bit().unwrap_or(0))
     }
@@ -132,7 +140,7 @@ impl FieldTest {
     /// Returns the test that both tests of one field make together, or `None` if they are of
     /// different fields.
     pub(crate) fn and(&self, other: &FieldTest) -> Option<FieldTest> {
-        if self.offset != other.offset {
+        if self.section() != other.section() || self.offset != other.offset {
             return None;
         }
         let allowed = match (&self.allowed, &other.allowed) {
@@ -168,11 +176,9 @@ impl FieldTest {
             }
             _ => return None,
         };
-        let (offset, live_bits) = (self.offset, Arc::clone(&self.live_bits));
         Some(FieldTest {
-            offset,
             allowed,
-            live_bits,
+            ..self.clone()
         })
     }
 }
@@ -258,9 +264,8 @@ impl KeyLayout {
     /// Makes the test that a column's value lies in one of some intervals, or is NULL if `nulls`.
     ///
     /// The intervals are in the order of values (low end, high end) also for a descending column,
-    /// and may overlap. Two unbounded ends mean every value but NULL. `None` if the column is not
-    /// at a fixed place in every key, or a bound is NULL or no value of the column: the caller
-    /// must then keep the predicate.
+    /// and may overlap. Two unbounded ends mean every value but NULL. `None` if a bound is NULL or no value
+    /// of the column: the caller must then keep the predicate.
     ///
     /// | column, at byte 4    | intervals               | test                                  |
     /// |----------------------|-------------------------|---------------------------------------|
@@ -276,7 +281,6 @@ impl KeyLayout {
         nulls: bool,
     ) -> Option<FieldTest> {
         let slot = self.slots().get(column)?;
-        let offset = slot.offset?;
         let allowed = match slot.form {
             Form::Bit(bit) => allowed_bit(slot, bit, intervals)?,
             Form::Fixed => allowed_values(slot, column_ranges(slot, intervals, nulls)?),
@@ -287,11 +291,12 @@ impl KeyLayout {
                 }
             }
         };
-        let live_bits = Arc::clone(self.live_bits());
+        let section = self.section(slot);
         Some(FieldTest {
-            offset,
+            passed: Arc::clone(&section.passed),
+            offset: slot.offset,
             allowed,
-            live_bits,
+            live_bits: Arc::clone(&section.live_bits),
         })
     }
 }

@@ -54,12 +54,15 @@ pub struct Salt {
     pub columns: Vec<usize>,
 }
 
-/// The place of a column that begins at the same byte in every key.
+/// The place of a column in the keys of a layout.
 ///
-/// Displays as `bytes 8..12`, `bytes 12..` or `byte 3 bit 0` (bit 0 is the highest).
+/// It is counted from the start of the key, the salt byte included, or, of a column behind one of variable width,
+/// from the end of the last of these. Displays as `bytes 8..12`, `bytes 12..` or `byte 3 bit 0` (bit 0 is the highest).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field {
-    /// The first byte, the salt byte counted.
+    /// The position in the layout of the last column of variable width before this one, if there is one.
+    pub behind: Option<usize>,
+    /// The first byte.
     pub offset: usize,
     /// The bytes, the tag counted; `None` for NUMERIC, VARCHAR, VARBINARY and arrays, which end at a terminator or
     /// with the key.
@@ -79,7 +82,7 @@ impl fmt::Display for Field {
 }
 
 /// How the bytes of a column are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// One bit of a byte; bit 0 is the highest and opens the byte.
     Bit(u8),
@@ -92,14 +95,16 @@ pub(crate) enum Form {
 }
 
 /// What a column needs to be encoded, found and decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub ty: DataType,
     pub form: Form,
     pub nullable: bool,
     pub descending: bool,
-    /// The byte at which the column begins if it is the same in every key.
-    pub offset: Option<usize>,
+    /// How many columns of variable width come before it: the section of the key that it lies in.
+    pub section: usize,
+    /// The byte at which the column begins, counted from the start of its section.
+    pub offset: usize,
     /// The bytes, tag counted; for the variable forms the tag alone.
     pub width: usize,
     /// The bits of the column's last byte that no column uses; not 0 only at the end of a run of
@@ -114,10 +119,25 @@ impl Slot {
         if self.descending { 0xff } else { 0 }
     }
 
+    /// The byte at which the column begins if it is the same in every key.
+    pub(crate) fn fixed_offset(&self) -> Option<usize> {
+        (self.section == 0).then_some(self.offset)
+    }
+
     /// Whether values are as long as their text or bytes.
     pub(crate) fn is_variable(&self) -> bool {
         matches!(self.form, Form::Terminated | Form::Raw)
     }
+}
+
+/// A part of a key in which every column begins at the same byte: up to the end of a column of variable width.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// The columns of variable width that end before it, in key order.
+    pub(crate) passed: Arc<[Slot]>,
+    /// For each byte before its column of variable width, the bits that are not the same in all keys:
+    /// not the unused bits of booleans, nor the upper ones of tags.
+    pub(crate) live_bits: Arc<[u8]>,
 }
 
 /// The ordered columns of a key and the salt before them: everything needed to encode, decode and
@@ -134,7 +154,8 @@ pub struct KeyLayout {
     slots: Vec<Slot>,
     /// The first column that follows a variable one, or the number of columns.
     first_loose: usize,
-    live_bits: Arc<[u8]>,
+    /// One more than there are columns of variable width, the last of which may be empty.
+    sections: Vec<Section>,
 }
 
 /// Shows what the layout was made of: `KeyLayout(INTEGER, VARCHAR DESC NULL; 16 buckets on [0])`.
@@ -166,15 +187,15 @@ impl KeyLayout {
                 .collect(),
         });
         let slots = place_columns(&columns, usize::from(salt.is_some()));
-        let loose = slots.iter().position(|slot| slot.offset.is_none());
+        let loose = slots.iter().position(|slot| slot.section > 0);
         let first_loose = loose.unwrap_or(slots.len());
-        let live_bits = live_bits(salt.as_ref(), &slots).into();
+        let sections = sections(salt.as_ref(), &slots);
         KeyLayout {
             columns,
             salt,
             slots,
             first_loose,
-            live_bits,
+            sections,
         }
     }
 
@@ -191,14 +212,21 @@ impl KeyLayout {
     /// Returns the place of a column that begins at the same byte in every key: all columns up to
     /// and including the first column of variable width.
     pub fn field(&self, column: usize) -> Option<Field> {
+        self.place(column).filter(|field| field.behind.is_none())
+    }
+
+    /// Returns the place of a column, wherever it begins; `None` if there is no such column.
+    pub fn place(&self, column: usize) -> Option<Field> {
         let slot = self.slots.get(column)?;
         let bit = match slot.form {
             Form::Bit(bit) => Some(bit),
             _ => None,
         };
         let width = (!slot.is_variable()).then_some(slot.width);
+        let behind = self.slots[..column].iter().rposition(Slot::is_variable);
         Some(Field {
-            offset: slot.offset?,
+            behind,
+            offset: slot.offset,
             width,
             bit,
         })
@@ -237,10 +265,9 @@ impl KeyLayout {
         &self.slots
     }
 
-    /// For each byte before the first variable column, the bits that are not the same in all keys:
-    /// not the unused bits of booleans, nor the upper ones of tags.
-    pub(crate) fn live_bits(&self) -> &Arc<[u8]> {
-        &self.live_bits
+    /// The section of a column.
+    pub(crate) fn section(&self, slot: &Slot) -> &Section {
+        &self.sections[slot.section]
     }
 
     /// The columns from which a column without a fixed place is reached by walking: from the
@@ -253,30 +280,49 @@ impl KeyLayout {
 /// Computes form and place of each column.
 fn place_columns(columns: &[KeyColumn], start: usize) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::with_capacity(columns.len());
-    let mut end = Some(start);
+    let (mut section, mut end) = (0, start);
     for (position, column) in columns.iter().enumerate() {
         let form = column_form(columns, position, slots.last());
         let width = usize::from(column.nullable) + column.ty.key_width().unwrap_or(0);
         let shares_byte = matches!(form, Form::Bit(1..));
-        let offset = if shares_byte { end.map(|end| end - 1) } else { end };
+        let offset = if shares_byte { end - 1 } else { end };
         let slot = Slot {
             ty: column.ty,
             form,
             nullable: column.nullable,
             descending: column.order == SortOrder::Desc,
+            section,
             offset,
             width,
             unused_bits: 0,
         };
         if slot.is_variable() {
-            end = None;
+            (section, end) = (section + 1, 0);
         } else if !shares_byte {
-            end = end.map(|end| end + width);
+            end += width;
         }
         slots.push(slot);
     }
     close_runs(&mut slots);
     slots
+}
+
+fn sections(salt: Option<&Salt>, slots: &[Slot]) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut passed = Vec::new();
+    let mut salt = salt;
+    let mut rest = slots;
+    loop {
+        sections.push(Section {
+            passed: passed.clone().into(),
+            live_bits: live_bits(salt.take(), rest).into(),
+        });
+        let Some(at) = rest.iter().position(Slot::is_variable) else {
+            return sections;
+        };
+        passed.push(rest[at]);
+        rest = &rest[at + 1..];
+    }
 }
 
 fn live_bits(salt: Option<&Salt>, slots: &[Slot]) -> Vec<u8> {

@@ -6,13 +6,20 @@
 //! is loaded as a number and compared with one interval or searched in many; anything wider is
 //! compared as a slice.
 //!
+//! A key has sections, in each of which every column begins at the same byte: one ends with each column of variable
+//! width. The program of a section is run on the key from there on; the end marks before it are all that is read to find it.
+//!
 //! The step to the next key that could match is in `candidate`.
 
+use crate::decode::section_start;
 use crate::field_test::{Allowed, FieldTest};
+use crate::layout::Slot;
+use std::sync::Arc;
 
 /// Tests of many columns, run on the bytes of a key in one pass.
 ///
-/// Invariant: the tests are sorted by their place, and no two are of one field.
+/// Invariant: the tests are of one section, sorted by their place, and no two are of one field. Those of later sections
+/// are behind.
 ///
 /// ```
 /// use rukh_keys::{DataType, Datum, Edge, KeyColumn, KeyLayout, MaskedCompare, SortOrder};
@@ -37,6 +44,29 @@ pub struct MaskedCompare {
     pub(crate) disjoint: bool,
     words: Vec<MaskedWord>,
     checks: Vec<Check>,
+    pub(crate) behind: Option<Box<Behind>>,
+}
+
+/// Tests of later sections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Behind {
+    /// The columns of variable width between the section before and that of the tests.
+    passed: Arc<[Slot]>,
+    pub(crate) compare: MaskedCompare,
+}
+
+impl Behind {
+    /// Returns where the tests begin; `None` of bytes that are no key.
+    #[inline]
+    pub(crate) fn start(&self, key: &[u8]) -> Option<usize> {
+        section_start(key, &self.passed)
+    }
+
+    #[inline]
+    fn matches(&self, key: &[u8]) -> bool {
+        self.start(key)
+            .is_none_or(|start| self.compare.matches(&key[start..]))
+    }
 }
 
 /// What a scan does next.
@@ -89,8 +119,19 @@ impl MaskedCompare {
     /// Folds tests into one program. Several tests of one field must all hold.
     pub fn new(mut tests: Vec<FieldTest>) -> Self {
         tests.retain(|test| !test.is_always());
-        tests.sort_by_key(|test| (test.start_bit(), test.end_bit()));
-        let tests = join_fields(tests);
+        tests.sort_by_key(|test| (test.section(), test.start_bit(), test.end_bit()));
+        MaskedCompare::of_sections(join_fields(tests), 0)
+    }
+
+    /// Makes the program of sorted tests, all of this section or later ones.
+    fn of_sections(mut tests: Vec<FieldTest>, section: usize) -> Self {
+        let later = tests.split_off(tests.partition_point(|test| test.section() == section));
+        let next = later.first().map(|test| test.passed.clone());
+        let behind = next.map(|passed| {
+            let compare = MaskedCompare::of_sections(later, passed.len());
+            let passed = passed[section..].into();
+            Box::new(Behind { passed, compare })
+        });
         let end = tests
             .iter()
             .map(|test| test.end_bit().div_ceil(8))
@@ -101,7 +142,8 @@ impl MaskedCompare {
             .all(|pair| pair[0].width().is_some() && pair[0].end_bit() <= pair[1].start_bit());
         let mut program = Program::default();
         tests.iter().for_each(|test| program.add(test));
-        let never = tests.iter().any(FieldTest::is_never);
+        let never =
+            tests.iter().any(FieldTest::is_never) || behind.as_ref().is_some_and(|it| it.compare.never);
         let words = fold_equalities(program.equalities, end);
         MaskedCompare {
             tests,
@@ -110,17 +152,13 @@ impl MaskedCompare {
             disjoint,
             words,
             checks: program.checks,
+            behind,
         }
     }
 
     /// Whether there is no test: every key matches.
     pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
-    }
-
-    /// The tests, sorted by their place, those of one field joined.
-    pub fn tests(&self) -> &[FieldTest] {
-        &self.tests
+        self.tests.is_empty() && self.behind.is_none()
     }
 
     /// Whether a key passes all tests. A key too short for them passes: it is no key of the
@@ -136,6 +174,7 @@ impl MaskedCompare {
                 .iter()
                 .all(|word| load(key, word.offset) & word.mask == word.value)
             && self.checks.iter().all(|check| check.matches(key))
+            && self.behind.as_ref().is_none_or(|behind| behind.matches(key))
     }
 }
 
@@ -197,7 +236,7 @@ impl Check {
                 let after = intervals.partition_point(|(low, _)| *low <= value);
                 after > 0 && intervals[after - 1].1 >= value
             }
-            Check::Slow(test) => test.matches(key),
+            Check::Slow(test) => test.holds(key),
         }
     }
 }

@@ -38,7 +38,8 @@ fn slot(element: DataType) -> Slot {
         },
         nullable: true,
         descending: false,
-        offset: None,
+        section: 0,
+        offset: 0,
         width: 1 + width.unwrap_or(0),
         unused_bits: 0,
     }

@@ -58,12 +58,13 @@ proptest! {
 
     #[test]
     fn a_candidate_passes_the_tests((layout, rows, tests) in layout_rows_and_tests(4)) {
-        let (_, masked) = masked(&layout, tests);
+        let (tests, masked) = masked(&layout, tests);
         let mut out = Vec::new();
         for row in &rows {
             let key = layout.encode(row).unwrap();
             if !masked.matches(&key) && masked.next_candidate(&key, &mut out) == Candidate::Seek {
-                prop_assert!(masked.matches(&out) && masked.tests().iter().all(|test| test.matches(&out)));
+                prop_assert!(out > key && masked.matches(&out));
+                prop_assert!(tests.iter().all(|test| test.field_test(&layout).unwrap().matches(&out)));
             }
         }
     }
@@ -164,4 +165,41 @@ fn a_scan_with_a_test_on_the_second_column_skips() {
     let (found, visited) = scan_forward(&keys, &masked);
     // Per value of a: the key before the matches, two matches, the key behind them.
     assert_eq!((found.len(), visited), (20, 31));
+}
+
+#[test]
+fn a_scan_with_a_test_behind_a_text_skips() {
+    let text = ascending(DataType::Varchar(None));
+    let layout = KeyLayout::new(vec![text, ascending(DataType::Integer), text], None);
+    let rows = (0..10).flat_map(|a| (0..100).map(move |b| (a, b)));
+    let keys: Vec<Vec<u8>> = rows
+        .map(|(a, b)| {
+            [
+                Datum::Text(format!("{a}\0")),
+                Datum::Int(b),
+                Datum::Text(String::new()),
+            ]
+        })
+        .map(|row| layout.encode(&row).unwrap())
+        .collect();
+    let (low, high) = (Datum::Int(40), Datum::Int(41));
+    let interval = (Some((&low, Edge::Included)), Some((&high, Edge::Included)));
+    let test = layout.field_test(1, &[interval], false);
+    let masked = MaskedCompare::new(test.into_iter().collect());
+    let (found, visited) = scan_forward(&keys, &masked);
+    // Per text: the key before the matches, two matches, the key behind them.
+    assert_eq!((found.len(), visited), (20, 40));
+    assert_eq!(scan_backward(&keys, &masked), found);
+    // Texts that are tested are sought with the smallest number.
+    let (three, seven) = (Datum::Text("3\0".to_string()), Datum::Text("7\0".to_string()));
+    let points = [&three, &seven].map(|value| (Some((value, Edge::Included)), Some((value, Edge::Included))));
+    let tests = [
+        layout.field_test(0, &points, false),
+        layout.field_test(1, &[interval], false),
+    ];
+    let masked = MaskedCompare::new(tests.into_iter().flatten().collect());
+    let (found, visited) = scan_forward(&keys, &masked);
+    // The first key; per text two matches and the key behind them.
+    assert_eq!((found.len(), visited), (4, 7));
+    assert_eq!(scan_backward(&keys, &masked), found);
 }

@@ -21,8 +21,20 @@ pub struct MaskedTest {
     pub column: usize,
     /// The test as SQL: `code = 404`, `day >= 5`.
     pub sql: String,
-    /// Where the column lies in every key.
+    /// Where the column lies in the keys.
     pub field: Field,
+    /// The last column of variable width before it, from whose end the place is counted; `None` where it is the same in every key.
+    pub behind: Option<String>,
+}
+
+/// Displays the place: `bytes 4..8`, `bytes 0..8 behind sensor`.
+impl std::fmt::Display for MaskedTest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.behind {
+            None => write!(f, "{}", self.field),
+            Some(name) => write!(f, "{} behind {name}", self.field),
+        }
+    }
 }
 
 /// The masked compares of a path, and the conjuncts they prove.
@@ -70,7 +82,13 @@ pub(crate) fn masks(
         };
         fields.push(test);
         let sql = slots[column].describe(&set);
-        masks.tests.push(MaskedTest { column, sql, field });
+        let behind = field.behind.map(|at| slots[at].name.clone());
+        masks.tests.push(MaskedTest {
+            column,
+            sql,
+            field,
+            behind,
+        });
         masks.sets.push((column, set));
     }
     for (at, conjunct) in knowledge.conjuncts.iter().enumerate() {
@@ -130,7 +148,7 @@ fn field_test(
     slot: &Slot,
     set: &IntervalSet,
 ) -> Option<(FieldTest, Field)> {
-    let field = layout.field(column)?;
+    let field = layout.place(column)?;
     let bounds: Vec<_> = set
         .intervals()
         .iter()

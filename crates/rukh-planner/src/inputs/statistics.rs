@@ -16,7 +16,7 @@
 //! | one value of a small type          | 1 / values of the type (BOOLEAN 0.5)           |
 //! | NULL                               | 0.01                                           |
 //! | interval open at one end           | 1/3                                            |
-//! | interval closed at both ends       | 1/10, and no more than its values have         |
+//! | interval closed at both ends       | 0.005, and no more than its values have        |
 //!
 //! Invariant: shares lie between 0 and 1, and an interval never has less than one inside of it.
 
@@ -36,7 +36,7 @@ const ROWS_DEFAULT: u64 = 1_000_000;
 const EQUAL_SHARE: f64 = 0.005;
 const NULL_SHARE: f64 = 0.01;
 const OPEN_SHARE: f64 = 1.0 / 3.0;
-const CLOSED_SHARE: f64 = 0.1;
+const CLOSED_SHARE: f64 = 0.005;
 /// Share of values that there are none of, for all that is known.
 const LEAST_SHARE: f64 = 1e-7;
 /// Most intervals of a set whose shares are summed up one by one.

@@ -309,7 +309,7 @@ fn masked_texts(path: &AccessPath) -> Vec<String> {
     let on_keys = path
         .masked_tests
         .iter()
-        .map(|test| format!("{:<width$}{}", test.sql, test.field));
+        .map(|test| format!("{:<width$}{test}", test.sql));
     let on_columns = tests().map(|test| format!("{:<width$}encoded", test.sql));
     on_keys.chain(on_columns).collect()
 }

@@ -124,6 +124,7 @@ fn range(span: &Span, path: &AccessPath) -> Value {
 fn masked(test: &crate::bounds::masked::MaskedTest) -> Value {
     json!({
         "condition": test.sql,
+        "behind": test.behind,
         "offset": test.field.offset,
         "width": test.field.width,
         "bit": test.field.bit,
