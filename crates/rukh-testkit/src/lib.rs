@@ -13,6 +13,7 @@
 //! | [`translate`] | Rukh's dialect to PostgreSQL's                                        |
 //! | [`table`]   | results as text, and whether two are the same                          |
 //! | [`random`]  | random schemas, rows, changes and conditions                             |
+//! | [`raw`]     | PostgreSQL's protocol, byte by byte                                    |
 //! | [`crash`]   | statements of a process that is killed, and their model                |
 //! | [`edge`]    | edge values of every type                                              |
 //! | [`seed`]    | random cases that can be replayed                                      |
@@ -31,6 +32,7 @@ pub mod paths;
 pub mod place;
 pub mod postgres;
 pub mod random;
+pub mod raw;
 pub mod scripts;
 pub mod seed;
 pub mod served;

@@ -1,7 +1,7 @@
 //! Clients that do not keep to the protocol, or are too many: the server stays up, others notice nothing.
 
-use crate::raw::{Raw, bind, execute, framed, parse, text};
 use crate::{Config, server, server_with};
+use rukh_testkit::raw::{Raw, bind, execute, framed, parse, text};
 
 /// Whether a client that behaves is still served.
 fn lives(address: std::net::SocketAddr) -> bool {

@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use crate::raw::Raw;
 use crate::server;
+use rukh_testkit::raw::Raw;
 
 #[test]
 fn sessions_wait_for_one_another_and_end() {

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use rukh_testkit::{need, postgres};
 
-use crate::raw::{Answer, Raw, bind, execute, framed, parse, text};
 use crate::{Config, server, server_with};
+use rukh_testkit::raw::{Answer, Raw, bind, execute, framed, parse, text};
 
 /// Sends COPY FROM STDIN and the pieces; returns the answer.
 fn copy_in(raw: &mut Raw, sql: &str, pieces: &[&[u8]]) -> Answer {

@@ -2,8 +2,8 @@
 
 use rukh::{Database, Error};
 
-use crate::raw::Raw;
 use crate::{Config, server_over};
+use rukh_testkit::raw::Raw;
 
 type Counted = (String, i64, i64, Option<String>, i64);
 

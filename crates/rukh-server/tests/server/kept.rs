@@ -1,7 +1,7 @@
 //! PREPARE, EXECUTE, DEALLOCATE, cursors and DISCARD in the extended protocol, whose own statements have names too.
 
-use crate::raw::{Answer, Raw, bind, execute, framed, parse};
 use crate::server;
+use rukh_testkit::raw::{Answer, Raw, bind, execute, framed, parse};
 
 fn sync() -> Vec<u8> {
     framed(Some(b'S'), b"")

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use rukh::{Connection, Database};
 
-use crate::raw::{Raw, bind, execute, framed, parse, text};
 use crate::{Config, server_over};
+use rukh_testkit::raw::{Raw, bind, execute, framed, parse, text};
 
 /// Makes a process of this program the server, of this directory.
 const DIRECTORY: &str = "RUKH_TEST_SERVE";

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use rukh::Database;
 use rukh_server::{LogFormat, log_to_stderr};
 
-use crate::raw::{Raw, framed, parse, text};
 use crate::{Config, server_over};
+use rukh_testkit::raw::{Raw, framed, parse, text};
 
 /// Makes a process of this program the server.
 const SERVE: &str = "RUKH_TEST_LOGS";

@@ -12,7 +12,6 @@ mod manual;
 mod monitors;
 mod protocol;
 mod psql;
-mod raw;
 mod role_members;
 mod schema_rights;
 mod set_role;

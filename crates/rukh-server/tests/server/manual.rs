@@ -2,8 +2,8 @@
 
 use rukh_testkit::paths;
 
-use crate::raw::Raw;
 use crate::{Config, server_with};
+use rukh_testkit::raw::Raw;
 
 /// Returns the block of a language in a page of the manual.
 fn block(page: &str, language: &str) -> String {

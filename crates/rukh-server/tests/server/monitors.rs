@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rukh::Database;
 
-use crate::raw::{Raw, text};
 use crate::{Config, server, server_with};
+use rukh_testkit::raw::{Raw, text};
 
 /// Asks over HTTP; returns status and body.
 fn get(address: SocketAddr, path: &str) -> (u16, String) {

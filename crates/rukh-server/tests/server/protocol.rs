@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use rukh::Database;
 
-use crate::raw::{Answer, Raw, bind, execute, framed, parse, text};
 use crate::{Config, server, server_over, server_with};
+use rukh_testkit::raw::{Answer, Raw, bind, execute, framed, parse, text};
 
 fn sync() -> Vec<u8> {
     framed(Some(b'S'), b"")

@@ -14,8 +14,8 @@ use tokio_rustls::rustls::{
 };
 
 use crate::killed::start_with_open_files;
-use crate::raw::{Raw, bind, execute, framed, parse, text};
 use crate::{Config, server, server_over, server_with, tls};
+use rukh_testkit::raw::{Raw, bind, execute, framed, parse, text};
 
 /// Far more rows than the system holds for a client that does not read.
 const MANY: &str = "SELECT value, 'some text to fill the line' FROM generate_series(1, 10000000) AS t(value)";

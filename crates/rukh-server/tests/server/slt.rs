@@ -8,8 +8,8 @@ use rukh_testkit::slt::{rows, run_file};
 use rukh_testkit::table::Table;
 use sqllogictest::{DB, DBOutput, DefaultColumnType};
 
-use crate::raw::{Answer, Raw};
 use crate::server_over;
+use rukh_testkit::raw::{Answer, Raw};
 
 /// Which messages a statement is sent by.
 #[derive(Clone, Copy, Debug)]

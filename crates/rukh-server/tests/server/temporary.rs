@@ -1,7 +1,7 @@
 //! Temporary relations of several sessions.
 
-use crate::raw::Raw;
 use crate::server;
+use rukh_testkit::raw::Raw;
 
 /// How many schemas of temporary relations there are.
 const SCHEMAS: &str = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'pg_temp%'";

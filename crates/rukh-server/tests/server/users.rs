@@ -6,8 +6,8 @@ use std::process::Command;
 use rukh::{Connection, Database};
 use rukh_testkit::{need, postgres};
 
-use crate::raw::{Raw, framed, text};
 use crate::{Config, server_over, server_with};
+use rukh_testkit::raw::{Raw, framed, text};
 
 pub(crate) fn run(connection: &mut Connection, sql: &str) {
     let outcome = connection

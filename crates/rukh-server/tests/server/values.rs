@@ -2,8 +2,8 @@
 
 use rukh_testkit::{need, postgres};
 
-use crate::raw::{Raw, bind, execute, framed, parse};
 use crate::server;
+use rukh_testkit::raw::{Raw, bind, execute, framed, parse};
 
 /// Types by the names that both know, with values.
 const VALUES: [(&str, &[&str]); 16] = [

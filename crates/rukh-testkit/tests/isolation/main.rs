@@ -96,7 +96,7 @@ const KNOWN: &[(&str, &str)] = &[
 ];
 
 /// Specs that run at a time: they mostly wait.
-const WORKERS: usize = 3;
+const WORKERS: usize = 4;
 
 /// How long a step has no answer that waits; longer where it has differed and is not known to.
 const MOMENTS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(400)];

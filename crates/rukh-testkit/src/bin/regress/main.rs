@@ -12,9 +12,6 @@
 
 mod known;
 mod play;
-#[allow(dead_code)]
-#[path = "../../../../rukh-server/tests/server/raw.rs"]
-mod raw;
 mod script;
 mod talk;
 
@@ -26,7 +23,7 @@ use std::process::ExitCode;
 
 use known::{Known, one_line};
 use play::{Answer, Players, Verdict};
-use raw::Raw;
+use rukh_testkit::raw::Raw;
 use rukh_testkit::served::{self, Served};
 use rukh_testkit::{paths, postgres};
 use script::Suite;

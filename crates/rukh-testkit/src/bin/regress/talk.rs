@@ -3,7 +3,7 @@
 //! The client library runs COPY in the extended protocol. When one failed, it was now and then an answer behind from there on.
 
 use crate::play::Answer;
-use crate::raw::{Raw, framed};
+use rukh_testkit::raw::{Raw, framed, text};
 
 /// Why a statement has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +25,7 @@ impl Talk {
 
     /// Runs a statement; COPY gets `rows`, or fails without them.
     pub fn ask(&mut self, sql: &str, rows: Option<&str>) -> Result<Answer, Refusal> {
-        let mut bytes = sql.as_bytes().to_vec();
-        bytes.push(0);
-        self.send(&framed(Some(b'Q'), &bytes))?;
+        self.send(&framed(Some(b'Q'), &text(sql)))?;
         let answer = self.0.answer_with(|raw| match rows {
             Some(rows) => {
                 raw.try_send(&framed(Some(b'd'), rows.as_bytes()))?;

@@ -9,17 +9,22 @@ use std::time::Duration;
 /// A message of the server: its type and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
+    /// The letter of its type.
     pub kind: u8,
+    /// What stands behind its length.
     pub body: Vec<u8>,
 }
 
 /// What came until the server was ready again.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
+    /// All messages, in order.
     pub messages: Vec<Message>,
     /// Names and types of the columns, of the last description.
     pub columns: Option<Vec<(String, u32)>>,
+    /// Values of rows, as they were sent.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// What statements said when they were done.
     pub tags: Vec<String>,
     /// Fields of the first error.
     pub error: Option<Vec<(u8, String)>>,
