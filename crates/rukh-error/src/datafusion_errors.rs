@@ -498,6 +498,18 @@ fn clause_error(message: &str) -> Option<SqlError> {
             format!("each {set} query must have the same number of columns"),
         );
     }
+    if message.starts_with("For SELECT DISTINCT, ORDER BY expressions") {
+        return error(
+            "42P10",
+            "for SELECT DISTINCT, ORDER BY expressions must appear in select list".to_string(),
+        );
+    }
+    if message.contains("DISTINCT ON expressions must match initial") {
+        return error(
+            "42P10",
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions".to_string(),
+        );
+    }
     match message.contains("subquery should only return one column") {
         true => error("42601", "subquery has too many columns".to_string()),
         false => None,

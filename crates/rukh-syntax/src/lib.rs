@@ -35,6 +35,6 @@ pub use sqlparser;
 pub use text::{
     Cut, HIDDEN, Literal, LiteralType, Period, RukhDialect, Split, Subscript, has_password, is_double,
     is_reserved, place_of, quoted, quoted_string, record_star, rows_name, shown_name, split_statements,
-    subscripts, with_ties, with_wide_number,
+    subscripts, variadic, with_ties, with_wide_number,
 };
 pub use tree::*;

@@ -21,7 +21,7 @@ pub struct RecordField {
 /// The definition of a composite type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RecordDefinition {
-    /// Identity within the database.
+    /// Identity within the database; 0 of rows that are of no type with one.
     pub id: u32,
     /// Schema name.
     pub schema: String,
@@ -74,10 +74,15 @@ impl RecordType {
     /// Returns the type of rows that are of no type with a name, such as those of `ROW(…)`; `None` where a process knows
     /// 10,000 types.
     pub fn unnamed(fields: Vec<RecordField>) -> Option<RecordType> {
+        RecordType::of_rows("", "record", fields)
+    }
+
+    /// Returns the type of the rows of a table or view, which has no identity of its own; `None` where a process knows 10,000 types.
+    pub fn of_rows(schema: &str, name: &str, fields: Vec<RecordField>) -> Option<RecordType> {
         let definition = RecordDefinition {
             id: 0,
-            schema: String::new(),
-            name: "record".to_string(),
+            schema: schema.to_string(),
+            name: name.to_string(),
             fields,
         };
         let is_full = || {
@@ -87,6 +92,11 @@ impl RecordType {
             })
         };
         (!is_full()).then(|| RecordType::of(definition))
+    }
+
+    /// Whether this is the type of the rows of a table or view.
+    pub fn is_of_relation(self) -> bool {
+        self.definition().id == 0 && !self.definition().schema.is_empty()
     }
 
     /// Returns the type of a [`number`](RecordType::number).

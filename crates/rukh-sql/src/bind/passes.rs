@@ -21,9 +21,10 @@ use rukh_catalog::Catalog;
 use rukh_error::SqlError;
 use rukh_syntax::sqlparser::ast::{self, Query};
 
+use crate::bind::names::outputs::stars;
 use crate::bind::names::{
     grouped_keys, joined, named_windows, outer_names, past, populated, sample, set_literals, short_aliases,
-    stars, views, whole_rows,
+    views, whole_rows,
 };
 use crate::bind::plans::correlated::{joined_by_domain, volatile_left, volatile_refused};
 use crate::bind::plans::subqueries::single_values;
@@ -64,7 +65,7 @@ const TREE_PASSES: &[(&str, TreePass)] = &[
         "views",
         WithCatalog(|query, catalog| views::expand(query, catalog).map(drop)),
     ),
-    ("populated", WithCatalog(populated::expand)),
+    ("populated", Syntax(populated::expand)),
     ("computed_limits", Spelling(computed_limits::mark_ties)),
     ("values_types", Spelling(values_types::alike)),
     ("computed_values", Spelling(computed_values::spell_out)),

@@ -27,7 +27,7 @@ use rukh_syntax::{Walk, folded};
 
 use crate::bind::names::functions::has_query;
 use crate::bind::names::joined;
-use crate::bind::names::output_names::column_name;
+use crate::bind::names::outputs::output_names::column_name;
 use crate::bind::spelling::rewrite::uses_clock;
 use crate::bind::spelling::sequence_calls::calls_sequence;
 use crate::bind::types::expressions;

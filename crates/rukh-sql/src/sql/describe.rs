@@ -30,7 +30,7 @@ use rukh_syntax::make::{binary, nested};
 use rukh_syntax::sqlparser::ast::BinaryOperator::{self, GtEq, LtEq};
 use rukh_syntax::sqlparser::ast::{self, Value, Visitor, VisitorMut};
 
-use crate::bind::names::output_names::without_twins;
+use crate::bind::names::outputs::output_names::without_twins;
 use crate::bind::passes;
 use crate::bind::spelling::parameters::arrays::{array_parameters, with_elements};
 use crate::bind::spelling::parameters::frames::{frame_parameters, without_frames};

@@ -442,7 +442,12 @@ impl Session {
         let (path, user) = (&self.settings.search_path, self.path_user());
         let temporary = &self.settings.temporary_schema;
         let names_a_type = || match statement {
-            Statement::Query(query) => names_types(query),
+            Statement::Query(query) => names_types(query.as_ref()),
+            Statement::Insert(insert) => {
+                names_types(&insert.ast) || names_types(&insert.with) || names_types(&insert.arbiter)
+            }
+            Statement::Update(update) => names_types(&update.ast) || names_types(&update.with),
+            Statement::Delete(delete) => names_types(&delete.ast) || names_types(&delete.with),
             _ => true,
         };
         let catalog = self.engine().catalog();
@@ -451,10 +456,7 @@ impl Session {
             _ => true,
         };
         let is_plain = path.is_public(&catalog, user, temporary) && !makes_temporary(statement);
-        if is_plain
-            && (catalog.types().next().is_none() || !names_a_type())
-            && (catalog.functions().next().is_none() || !calls_a_function())
-        {
+        if is_plain && !names_a_type() && (catalog.functions().next().is_none() || !calls_a_function()) {
             return Ok(None);
         }
         let catalog = self.catalog();

@@ -84,6 +84,20 @@ pub fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
     }
 }
 
+/// Makes `CASE WHEN condition THEN result … ELSE otherwise END`.
+pub fn case(when: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Expr {
+    let when = when
+        .into_iter()
+        .map(|(condition, result)| ast::CaseWhen { condition, result });
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: when.collect(),
+        else_result: otherwise.map(Box::new),
+    }
+}
+
 /// Puts an expression in parentheses unless it stands alone anyway.
 pub fn nested(expr: Expr) -> Expr {
     match expr {

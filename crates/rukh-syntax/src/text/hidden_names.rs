@@ -8,6 +8,11 @@ pub fn record_star() -> String {
     format!("{HIDDEN}star")
 }
 
+/// Returns the name that an argument behind VARIADIC has.
+pub fn variadic() -> String {
+    format!("{HIDDEN}variadic")
+}
+
 /// Returns the name of what the count of `FETCH … WITH TIES` is read as: of a function of it among the tokens, and of a column in a plan.
 pub fn with_ties() -> String {
     format!("{HIDDEN}ties")

@@ -14,7 +14,7 @@ mod template;
 mod words;
 
 pub use dialect::RukhDialect;
-pub use hidden_names::{HIDDEN, record_star, shown_name, with_ties};
+pub use hidden_names::{HIDDEN, record_star, shown_name, variadic, with_ties};
 pub use number::is_double;
 pub use parameters::with_wide_number;
 pub use passwords::has_password;

@@ -15,11 +15,12 @@
 //! | `integer ARRAY` as a type    | `integer[]`                   |                                                 |
 //! | `SELECT top FROM t`          | `SELECT "top" FROM t`         | TOP is no word of PostgreSQL's                  |
 //! | `(row).*`                    | `(row).star`                  | a field, of a name that no statement can write  |
+//! | `f(a, VARIADIC b)`           | `f(a, variadic => b)`         | of a name that no statement can write           |
 //! | `((SELECT 1) UNION …)`       | `(SELECT 1 UNION …)`          | as a value it is no query otherwise             |
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
-use super::hidden_names::{record_star, with_ties};
+use super::hidden_names::{record_star, variadic, with_ties};
 use super::words::is_word;
 
 /// Of each clause the first word is left, and the last.
@@ -76,6 +77,22 @@ fn cast_literals(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// Makes names of arguments of VARIADIC.
+fn name_variadic(tokens: &mut Vec<TokenWithSpan>) {
+    let visible = places(tokens);
+    for pair in visible.windows(2).rev() {
+        let (before, at) = (&tokens[pair[0]].token, pair[1]);
+        if matches!(before, Token::LParen | Token::Comma) && is_word(&tokens[at].token, "variadic") {
+            let arrow = TokenWithSpan {
+                token: Token::RArrow,
+                span: tokens[at].span,
+            };
+            tokens[at].token = Token::make_word(&variadic(), Some('"'));
+            tokens.insert(at + 1, arrow);
+        }
+    }
+}
+
 /// Settles the spellings of a statement.
 pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
     for token in tokens.iter_mut().filter(|token| is_word(&token.token, "top")) {
@@ -94,6 +111,7 @@ pub(crate) fn respell(tokens: &mut Vec<TokenWithSpan>) {
         tokens[at].token = Token::make_word(&record_star(), Some('"'));
     }
     cast_literals(tokens);
+    name_variadic(tokens);
     let any = |words: &[&str]| {
         let mut all = tokens.iter();
         all.any(|token| words.iter().any(|word| is_word(&token.token, word)))

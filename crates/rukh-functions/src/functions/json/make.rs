@@ -1,5 +1,5 @@
 //! Values as JSON and JSONB: `to_json`, `json_build_object`, `json_build_array`, and what `row_to_json`, `json_agg` and
-//! `json_object_agg` are made of.
+//! `json_object_agg` are made of. `row_to_json(t, true)` puts each field on a line, `array_to_json(a, true)` each element.
 //!
 //! | SQL                                | JSON                                          |
 //! |------------------------------------|-----------------------------------------------|
@@ -35,8 +35,16 @@ use rukh_error::SqlError;
 /// Makes an object of names and values in turn, without blanks: what `row_to_json` becomes.
 pub const ROW: &str = "json_row";
 
-/// `row_to_json(t)`, whose argument is made an object before; `to_json` does the same.
-const OF_ROW: &str = "row_to_json";
+/// What `to_json` is to rows, which may be made objects before, and to arrays. Their second argument puts what they have on lines.
+const ON_LINES: [&str; 2] = ["row_to_json", "array_to_json"];
+
+/// Functions of any number of arguments, and what they are called of an array of them, behind VARIADIC.
+pub const OF_ELEMENTS: [(&str, &str); 4] = [
+    ("json_build_object", "json_build_object_of"),
+    ("jsonb_build_object", "jsonb_build_object_of"),
+    ("json_build_array", "json_build_array_of"),
+    ("jsonb_build_array", "jsonb_build_array_of"),
+];
 
 /// A value as JSON, NULL as `null`: what elements of `json_agg` become.
 pub const ELEMENT: &str = "json_element";
@@ -54,23 +62,23 @@ pub const AGGREGATES: [(&str, &str); 4] = [
 
 /// Returns the functions.
 pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
-    use Kind::{Array, Element, Member, Object, Raw, Row, Single};
+    use Kind::{Array, Element, Elements, Lines, Member, Members, Object, Raw, Row, Single};
     let of = |kind: Kind, name: &'static str| {
         let any_number = vec![TypeSignature::VariadicAny, TypeSignature::Nullary];
         let signature = match kind {
             Object | Array | Row => Signature::one_of(any_number, Volatility::Immutable),
+            Lines => {
+                let one_or_two = vec![TypeSignature::Any(1), TypeSignature::Any(2)];
+                Signature::one_of(one_or_two, Volatility::Immutable)
+            }
             Member => Signature::any(2, Volatility::Immutable),
-            Single | Element | Raw => Signature::any(1, Volatility::Immutable),
+            Single | Element | Elements | Members | Raw => Signature::any(1, Volatility::Immutable),
         };
-        let function = ScalarUDF::from(ToJson {
+        Arc::new(ScalarUDF::from(ToJson {
             kind,
             name,
             signature,
-        });
-        Arc::new(match name {
-            "to_json" => function.with_aliases([OF_ROW, "array_to_json"]),
-            _ => function,
-        })
+        }))
     };
     let all = [
         (Object, "json_build_object"),
@@ -84,7 +92,13 @@ pub fn functions() -> impl Iterator<Item = Arc<ScalarUDF>> {
         (Member, MEMBER),
     ];
     let raw = AGGREGATES.map(|(_, name)| (Raw, name));
-    all.into_iter().chain(raw).map(move |(kind, name)| of(kind, name))
+    let lines = ON_LINES.map(|name| (Lines, name));
+    let of_elements = OF_ELEMENTS.map(|(_, name)| match name.contains("object") {
+        true => (Members, name),
+        false => (Elements, name),
+    });
+    let all = all.into_iter().chain(raw).chain(lines).chain(of_elements);
+    all.map(move |(kind, name)| of(kind, name))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,8 +107,14 @@ enum Kind {
     Array,
     Row,
     Single,
+    /// Of one value, and whether its elements or fields are on lines.
+    Lines,
     Element,
     Member,
+    /// An array of the elements of one argument.
+    Elements,
+    /// An object of the elements of one argument.
+    Members,
     Raw,
 }
 
@@ -126,9 +146,7 @@ impl ScalarUDFImpl for ToJson {
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> DataFusionResult<FieldRef> {
         let count = arguments.arg_fields.len();
         if matches!(self.kind, Kind::Object | Kind::Row) && count % 2 == 1 {
-            let message = "argument list must have even number of elements";
-            let error = SqlError::statement("22023", message);
-            return Err(DataFusionError::External(Box::new(error)));
+            return Err(DataFusionError::External(Box::new(odd())));
         }
         Ok(Arc::new(Field::new(self.name(), self.return_type(&[])?, true)))
     }
@@ -138,16 +156,23 @@ impl ScalarUDFImpl for ToJson {
         let one = arguments.args.iter().all(is_scalar);
         let rows = if one { 1 } else { arguments.number_rows };
         let values = arguments.args.iter().zip(&arguments.arg_fields);
-        let columns: Vec<Column> = values
-            .map(|(value, field)| {
-                let array = value.to_array(rows)?;
-                let nulls = nulls_of(&array);
-                let texts = self.texts(&array, field).map_err(external)?;
-                Ok(Column { texts, nulls })
-            })
-            .collect::<DataFusionResult<_>>()?;
-        let made = (0..rows).map(|at| self.row(&columns, at));
-        let made: Vec<Option<String>> = made.collect::<Result<_, _>>().map_err(external)?;
+        let made: Vec<Option<String>> = match (self.kind, arguments.args.as_slice()) {
+            (Kind::Elements | Kind::Members, [value]) => {
+                self.of_elements(&value.to_array(rows)?).map_err(external)?
+            }
+            _ => {
+                let columns: Vec<Column> = values
+                    .map(|(value, field)| {
+                        let array = value.to_array(rows)?;
+                        let nulls = nulls_of(&array);
+                        let texts = self.texts(&array, field).map_err(external)?;
+                        Ok(Column { texts, nulls })
+                    })
+                    .collect::<DataFusionResult<_>>()?;
+                let made = (0..rows).map(|at| self.row(&columns, at));
+                made.collect::<Result<_, _>>().map_err(external)?
+            }
+        };
         let made: ArrayRef = match self.return_type(&[])? {
             ArrowType::Utf8 => Arc::new(StringArray::from(made)),
             ArrowType::LargeUtf8 => Arc::new(LargeStringArray::from(made)),
@@ -182,20 +207,60 @@ impl ToJson {
         }
     }
 
+    /// Returns what the function gives of each array, whose elements stand for arguments.
+    fn of_elements(&self, arrays: &ArrayRef) -> Result<Vec<Option<String>>, SqlError> {
+        let of_array = |at: usize| {
+            let (mut elements, mut field) = match (arrays.as_list_opt::<i32>(), arrays.data_type()) {
+                (Some(lists), ArrowType::List(field)) if lists.is_valid(at) => {
+                    (lists.value(at), field.clone())
+                }
+                _ => return Ok(None),
+            };
+            // Those of all dimensions, one behind the other.
+            while let (Some(lists), ArrowType::List(of)) =
+                (elements.as_list_opt::<i32>(), elements.data_type())
+            {
+                let of = of.clone();
+                let (start, end) = (lists.value_offsets().first(), lists.value_offsets().last());
+                let start = usize::try_from(start.copied().unwrap_or(0)).unwrap_or(0);
+                let end = usize::try_from(end.copied().unwrap_or(0)).unwrap_or(0);
+                elements = lists.values().slice(start, end.saturating_sub(start));
+                field = of;
+            }
+            let nulls = nulls_of(&elements).into_iter();
+            let texts = json_of(&elements, &field)?.into_iter();
+            let one = |(text, null)| Column {
+                texts: vec![text],
+                nulls: vec![null],
+            };
+            let columns: Vec<Column> = texts.zip(nulls).map(one).collect();
+            match self.kind {
+                Kind::Members if columns.len() % 2 == 1 => Err(odd()),
+                _ => self.row(&columns, 0),
+            }
+        };
+        (0..arrays.len()).map(of_array).collect()
+    }
+
     /// Returns what the function gives of row `at`.
     #[expect(clippy::arithmetic_side_effects, reason = "places of arguments")]
     fn row(&self, columns: &[Column], at: usize) -> Result<Option<String>, SqlError> {
         let text = |column: &Column| column.texts[at].clone();
         Ok(Some(match (self.kind, columns) {
-            (Kind::Single | Kind::Raw, [column]) if column.nulls[at] => return Ok(None),
-            (Kind::Single | Kind::Raw | Kind::Element, [column]) => text(column),
+            (Kind::Single | Kind::Lines | Kind::Raw, [column, ..]) if column.nulls[at] => return Ok(None),
+            (Kind::Single | Kind::Lines | Kind::Raw | Kind::Element, [column]) => text(column),
+            (Kind::Lines, [_, wanted]) if wanted.nulls[at] => return Ok(None),
+            (Kind::Lines, [column, wanted]) => match wanted.texts[at].as_str() {
+                "true" => on_lines(&column.texts[at]),
+                _ => text(column),
+            },
             (Kind::Member, [name, value]) => {
                 if name.nulls[at] {
                     return Err(SqlError::statement("22004", "field name must not be null"));
                 }
                 format!("{} : {}", quoted(text(name)), text(value))
             }
-            (Kind::Array, columns) => {
+            (Kind::Array | Kind::Elements, columns) => {
                 let elements: Vec<String> = columns.iter().map(text).collect();
                 format!("[{}]", elements.join(", "))
             }
@@ -219,6 +284,31 @@ impl ToJson {
             }
         }))
     }
+}
+
+fn odd() -> SqlError {
+    let message = "argument list must have even number of elements";
+    SqlError::statement("22023", message)
+}
+
+/// Puts a line feed and a blank behind each comma between the elements of a document.
+fn on_lines(json: &str) -> String {
+    let mut lines = String::with_capacity(json.len().saturating_add(16));
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for letter in json.chars() {
+        lines.push(letter);
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_string => is_escaped = true,
+            '"' => in_string = !in_string,
+            _ if in_string => {}
+            '[' | '{' => depth = depth.saturating_add(1),
+            ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 1 => lines.push_str("\n "),
+            _ => {}
+        }
+    }
+    lines
 }
 
 /// Returns which values are NULL; all are where there is no type.

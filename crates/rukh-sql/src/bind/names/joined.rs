@@ -35,7 +35,7 @@ use rukh_syntax::sqlparser::ast::{
 pub(crate) use self::row_values::spell_out_list;
 use self::row_values::{RowsOut, is_record_star, name_rows, spell_out_record_stars};
 use crate::bind::names::outer_names::{joined_with, only_named};
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::names::whole_rows::{self, RowUse, is_mark, row_use};
 use crate::bind::spelling::rewrite::rewrite;
 use crate::bind::spelling::rows;

@@ -1,52 +1,51 @@
-//! Documents as rows of a table: the columns of `jsonb_populate_record` and its kin are those of the table.
+//! Documents as rows of a type: the columns of `jsonb_populate_record` and its kin are its fields.
 //!
 //! | written                                       | becomes                                             |
 //! |-----------------------------------------------|-----------------------------------------------------|
 //! | `jsonb_populate_record(NULL::t, d) r`         | `jsonb_to_record(d) r (a INTEGER, b TEXT)`, spelled out |
 //! | `json_populate_recordset(NULL::t, d)`         | `json_to_recordset(d) json_populate_recordset (…)`, likewise |
-//!
-//! A row that is not NULL, whose values stand where the document has none, is refused.
+//! | `jsonb_populate_record(ROW(1, 'x')::t, d)`    | the same, with `(ROW(1, 'x')::t).a` where the document has no member `a` |
 
 use std::ops::ControlFlow;
 
-use rukh_catalog::{Catalog, PUBLIC};
 use rukh_error::SqlError;
-use rukh_keys::DataType;
+use rukh_keys::{DataType, RecordField};
+use rukh_syntax::make::nested;
 use rukh_syntax::sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, TableAlias, TableAliasColumnDef,
-    TableFactor, TableFunctionArgs, Value, VisitorMut,
+    self, AccessExpr, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, TableAlias,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, Value, VisitorMut,
 };
-use rukh_syntax::{ObjectName as Named, WalkMut, folded, found_data_type};
+use rukh_syntax::{WalkMut, folded, found_data_type};
 
 use crate::bind::spelling::casts;
 use crate::bind::spelling::parameters::types::written_type;
 use crate::bind::system::row_functions;
 
-/// Spells out the functions in a query.
+/// Spells out the functions in a query, whose types are in the place of their names.
 ///
 /// # Errors
-/// 0A000 where the first argument is no NULL of a table or view.
-pub(crate) fn expand(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
-    struct Expander<'c>(&'c Catalog);
+/// 0A000 where the type of the first argument is not written with it.
+pub(crate) fn expand(query: &mut Query) -> Result<(), SqlError> {
+    struct Expander;
 
-    impl VisitorMut for Expander<'_> {
+    impl VisitorMut for Expander {
         type Break = SqlError;
 
         fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
-            match expand_factor(factor, self.0) {
+            match expand_factor(factor) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(error),
             }
         }
     }
 
-    match query.walk_mut(&mut Expander(catalog)) {
+    match query.walk_mut(&mut Expander) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
 }
 
-fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlError> {
+fn expand_factor(factor: &mut TableFactor) -> Result<(), SqlError> {
     let (name, arguments, alias) = match factor {
         TableFactor::Table {
             name,
@@ -72,9 +71,20 @@ fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlE
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(base)), document] = arguments.as_slice() else {
         return Ok(());
     };
-    let Some(columns) = columns_of(base, catalog)? else {
-        let message = format!("{function} takes NULL::table for its first argument here");
-        return Err(SqlError::unsupported(message));
+    let Some((fields, is_null)) = fields_of(base)? else {
+        let message = format!("{function} takes a row with its type for its first argument here");
+        return Err(SqlError::unsupported(message).with_hint("Write NULL::type or ROW(…)::type."));
+    };
+    let base_field = |field: &RecordField| Expr::CompoundFieldAccess {
+        root: Box::new(nested(base.clone())),
+        access_chain: vec![AccessExpr::Dot(Expr::Identifier(Ident::with_quote(
+            '"',
+            field.name.clone(),
+        )))],
+    };
+    let others: Vec<Expr> = match is_null {
+        true => Vec::new(),
+        false => fields.iter().map(base_field).collect(),
     };
     let given = alias.as_ref().map_or(&[][..], |alias| alias.columns.as_slice());
     // Members are found by the names of the table, and shown by those of the alias.
@@ -83,10 +93,10 @@ fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlE
         Some(alias) => alias.name.clone(),
         None => Ident::new(function),
     };
-    let (document, columns) = (document.clone(), columns.into_iter());
-    let columns = columns.map(|(name, ty)| TableAliasColumnDef {
-        name: Ident::with_quote('"', name),
-        data_type: Some(written_type(ty)),
+    let document = document.clone();
+    let columns = fields.iter().map(|field| TableAliasColumnDef {
+        name: Ident::with_quote('"', field.name.clone()),
+        data_type: Some(written_type(field.ty)),
     });
     *factor = TableFactor::Function {
         lateral: true,
@@ -100,7 +110,7 @@ fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlE
             at: None,
         }),
     };
-    row_functions::spell_out(factor);
+    row_functions::spell_out_over(factor, &others);
     if let TableFactor::Derived {
         alias: Some(alias), ..
     } = factor
@@ -113,41 +123,26 @@ fn expand_factor(factor: &mut TableFactor, catalog: &Catalog) -> Result<(), SqlE
     Ok(())
 }
 
-/// Returns the columns of the relation whose row a NULL is; `None` of any other value.
-fn columns_of(base: &Expr, catalog: &Catalog) -> Result<Option<Vec<(String, DataType)>>, SqlError> {
+/// Returns the fields of a row whose type is written, and whether it is NULL; `None` of any other value.
+///
+/// # Errors
+/// 42704 where there is no such type.
+fn fields_of(base: &Expr) -> Result<Option<(&'static [RecordField], bool)>, SqlError> {
     let (value, ty) = match base {
         Expr::Cast { expr, data_type, .. } => (expr, data_type),
-        Expr::Nested(inner) => return columns_of(inner, catalog),
+        Expr::Nested(inner) => return fields_of(inner),
         _ => return Ok(None),
     };
     let is_null = matches!(value.as_ref(), Expr::Value(value) if value.value == Value::Null);
     let ast::DataType::Custom(name, _) = ty else {
         return Ok(None);
     };
-    if let (true, Some(DataType::Record(of))) = (is_null, found_data_type(name)) {
-        let fields = of.fields().iter();
-        return Ok(Some(fields.map(|field| (field.name.clone(), field.ty)).collect()));
-    }
-    let (true, Ok(name)) = (is_null, Named::from_ast(name)) else {
-        return Ok(None);
-    };
-    let schema = name.schema.as_deref().unwrap_or(PUBLIC);
-    if let Some(view) = catalog.view_named(schema, &name.name) {
-        let columns = view.columns.iter();
-        return Ok(Some(
-            columns.map(|column| (column.name.clone(), column.ty)).collect(),
-        ));
-    }
-    match catalog.table_named(schema, &name.name) {
-        Ok(table) => {
-            let columns = table.declared_columns().iter();
-            Ok(Some(
-                columns.map(|column| (column.name.clone(), column.ty)).collect(),
-            ))
-        }
-        Err(_) => {
-            let message = format!("type \"{}\" does not exist", name.name);
-            Err(SqlError::statement("42704", message))
-        }
+    match found_data_type(name) {
+        Some(DataType::Record(of)) => Ok(Some((of.fields(), is_null))),
+        Some(_) => Ok(None),
+        None => Err(SqlError::statement(
+            "42704",
+            format!("type \"{name}\" does not exist"),
+        )),
     }
 }

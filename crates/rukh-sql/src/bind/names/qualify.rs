@@ -495,14 +495,11 @@ impl Names<'_> {
     }
 
     /// Finds types by the path.
-    fn types(&self) -> impl Fn(Option<&str>, &str) -> Option<Found> {
-        |schema, name| {
-            let find = type_names::in_catalog(self.catalog);
-            match schema {
-                Some(TEMPORARY) => find(Some(self.temporary), name),
-                Some(schema) => find(Some(schema), name),
-                None => self.path.iter().find_map(|schema| find(Some(schema), name)),
-            }
+    fn types(&self, find: &type_names::Find<'_>) -> impl Fn(Option<&str>, &str) -> Option<Found> {
+        |schema, name| match schema {
+            Some(TEMPORARY) => find(Some(self.temporary), name),
+            Some(schema) => find(Some(schema), name),
+            None => self.path.iter().find_map(|schema| find(Some(schema), name)),
         }
     }
 
@@ -510,7 +507,8 @@ impl Names<'_> {
         let TypeName::Named { name, array, of } = ty else {
             return;
         };
-        match self.types()(name.schema.as_deref(), &name.name) {
+        let find = type_names::in_catalog(self.catalog);
+        match self.types(&find)(name.schema.as_deref(), &name.name) {
             Some(Found::Type(found)) => {
                 *ty = TypeName::Known(if *array { found.array() } else { found });
             }
@@ -710,7 +708,10 @@ impl VisitorMut for Names<'_> {
             Expr::Cast { data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => {
                 self.text(expr);
             }
-            Expr::Cast { .. } => type_names::resolve_cast(expr, &self.types()),
+            Expr::Cast { .. } => {
+                let find = type_names::with_rows(self.catalog);
+                type_names::resolve_cast(expr, &self.types(&find));
+            }
             _ => {}
         }
         ControlFlow::Continue(())

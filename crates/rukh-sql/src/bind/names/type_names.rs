@@ -3,6 +3,7 @@
 //! | where                       | a type is                                                                     |
 //! |-----------------------------|-------------------------------------------------------------------------------|
 //! | the text of a statement     | a name, found by the search path                                              |
+//! |                             | a relation of that name, in a cast: the type of its rows                      |
 //! | the tree that is planned    | [`found_type`], which is the type itself; of a domain, [`domain_casts`]        |
 //! | stored texts                | [`rukh_keys::EnumType::sql_name`], the name with its schema unless that is `public`       |
 //!
@@ -13,7 +14,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use rukh_catalog::{Catalog, Domain, PUBLIC, Table, TypeKind};
-use rukh_keys::DataType;
+use rukh_error::SqlError;
+use rukh_keys::{DataType, RecordField, RecordType};
 use rukh_syntax::sql_text;
 use rukh_syntax::sqlparser::ast::{
     self, ArrayElemTypeDef, CastKind, DataType as Parsed, Expr, Ident, Query, Value, Visitor, VisitorMut,
@@ -42,6 +44,74 @@ pub(crate) fn in_catalog(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Op
             TypeKind::Domain(domain) => Found::Domain(domain.clone()),
             TypeKind::Enum(_) | TypeKind::Record(_) => Found::Type(found.data_type()),
         })
+    }
+}
+
+/// Returns a type of the definitions, or that of the rows of a table or view.
+pub(crate) fn with_rows(catalog: &Catalog) -> impl Fn(Option<&str>, &str) -> Option<Found> {
+    |schema, name| in_catalog(catalog)(schema, name).or_else(|| rows_of(catalog, schema, name))
+}
+
+/// Returns the type of the rows of a table or view.
+fn rows_of(catalog: &Catalog, schema: Option<&str>, name: &str) -> Option<Found> {
+    let schema = schema.unwrap_or(PUBLIC);
+    let field = |name: &str, ty: DataType| RecordField {
+        name: name.to_string(),
+        ty,
+    };
+    let fields: Vec<RecordField> = match catalog.view_named(schema, name) {
+        Some(view) => view
+            .columns
+            .iter()
+            .map(|column| field(&column.name, column.ty))
+            .collect(),
+        None => {
+            let table = catalog.table_named(schema, name).ok()?;
+            let columns = table.declared_columns().iter();
+            columns.map(|column| field(&column.name, column.ty)).collect()
+        }
+    };
+    RecordType::of_rows(schema, name, fields).map(|found| Found::Type(DataType::Record(found)))
+}
+
+/// Returns the schemas and names of the relations whose rows a stored query names the types of, in casts of NULL.
+///
+/// # Errors
+/// 0A000 on casts of values: they would not be of the type any more when the relation gets another column.
+pub(crate) fn relations_named(query: &Query) -> Result<Vec<(&'static str, &'static str)>, SqlError> {
+    struct Finder(Vec<(&'static str, &'static str)>);
+
+    impl Visitor for Finder {
+        type Break = SqlError;
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<SqlError> {
+            if let Expr::Cast {
+                data_type,
+                expr: value,
+                ..
+            } = expr
+                && let Parsed::Custom(name, _) = element_of(data_type)
+                && let Some(ty @ DataType::Record(of)) = found_data_type(name)
+                && of.is_of_relation()
+            {
+                if !matches!(value.as_ref(), Expr::Value(value) if value.value == Value::Null) {
+                    let name = of.sql_name();
+                    let message = format!(
+                        "a view that casts values to the type of the rows of {name} is not supported"
+                    );
+                    let error = SqlError::unsupported(message);
+                    return ControlFlow::Break(error.with_hint("Cast to a type of CREATE TYPE … AS (…)."));
+                }
+                self.0.extend(defined_name(ty));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let mut finder = Finder(Vec::new());
+    match query.walk(&mut finder) {
+        ControlFlow::Continue(()) => Ok(finder.0),
+        ControlFlow::Break(error) => Err(error),
     }
 }
 
@@ -118,6 +188,14 @@ pub(crate) fn resolve_cast(expr: &mut Expr, find: &Find<'_>) {
 }
 
 /// Returns a type, or that of the elements of an array.
+fn element_of(ty: &Parsed) -> &Parsed {
+    match ty {
+        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element.as_ref(),
+        other => other,
+    }
+}
+
+/// Returns a type, or that of the elements of an array.
 fn element(ty: &mut Parsed) -> &mut Parsed {
     match ty {
         Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element.as_mut(),
@@ -127,20 +205,16 @@ fn element(ty: &mut Parsed) -> &mut Parsed {
 
 /// Returns the name of a type that only the definitions know, or of the elements of an array of it.
 fn named(ty: &Parsed) -> Option<ObjectName> {
-    let element = match ty {
-        Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element.as_ref(),
-        other => other,
-    };
-    match element {
-        Parsed::Custom(name, modifiers) if modifiers.is_empty() && data_type(element).is_err() => {
+    match element_of(ty) {
+        element @ Parsed::Custom(name, modifiers) if modifiers.is_empty() && data_type(element).is_err() => {
             ObjectName::from_ast(name).ok()
         }
         _ => None,
     }
 }
 
-/// Whether a query names a type that only the definitions know.
-pub(crate) fn names_types(query: &Query) -> bool {
+/// Whether a part of a statement names a type that only the definitions know.
+pub(crate) fn names_types(part: &impl Walk) -> bool {
     struct Finder;
 
     impl Visitor for Finder {
@@ -154,7 +228,7 @@ pub(crate) fn names_types(query: &Query) -> bool {
         }
     }
 
-    query.walk(&mut Finder).is_break()
+    part.walk(&mut Finder).is_break()
 }
 
 /// Gives the types of a tree the names by which they are stored.

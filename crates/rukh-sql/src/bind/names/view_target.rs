@@ -21,7 +21,7 @@ use rukh_syntax::sqlparser::ast::{
 use rukh_syntax::{ObjectName, WalkMut, folded};
 
 use crate::bind::names::functions::has_query;
-use crate::bind::names::output_names::column_name;
+use crate::bind::names::outputs::output_names::column_name;
 use crate::bind::names::views::stored_query;
 use crate::bind::spelling::literal_values::literal;
 use crate::bind::spelling::select_calls::calls;

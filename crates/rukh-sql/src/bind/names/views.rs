@@ -13,7 +13,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 
 use crate::bind::names::outer_names::names_of_with;
-use crate::bind::names::output_names::NAMELESS;
+use crate::bind::names::outputs::output_names::NAMELESS;
 use crate::bind::names::{functions, past, type_names};
 use crate::bind::spelling::parsing::parse;
 use rukh_error::SqlError;
@@ -146,9 +146,7 @@ pub(crate) fn stored_query(sql: &str, catalog: &Catalog) -> Result<Box<Query>, S
 /// Puts the types and functions that a stored query names in the place of their names.
 pub(crate) fn resolve_stored(query: &mut Query, catalog: &Catalog) -> Result<(), SqlError> {
     functions::expand(query, catalog)?;
-    if catalog.types().next().is_some() {
-        type_names::resolve(query, &type_names::in_catalog(catalog));
-    }
+    type_names::resolve(query, &type_names::with_rows(catalog));
     Ok(())
 }
 

@@ -35,7 +35,7 @@ use rukh_syntax::ObjectName as TableName;
 use rukh_syntax::make::select_from;
 use rukh_syntax::{Walk, WalkMut, folded};
 
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::spelling::rows;
 
 /// Functions that take rows of a relation by its name, and make JSON of them.

@@ -1,4 +1,4 @@
-//! Floats sort with one zero, as they compare: `-0` is put beside `0` by what is added to it.
+//! Floats sort with one zero, as they compare: `-0` is put beside `0` by what is added to it. And aggregates sort by each key once.
 //!
 //! Arrow sorts -0 before 0. What is stored and read has no -0 (`rukh_keys`), so that columns of tables are sorted as they are, and by the
 //! order of keys; products, quotients and functions of floats may have one.
@@ -7,6 +7,9 @@
 //! |----------------------------------------|-----------------------------|
 //! | `ORDER BY a * b`, in windows and calls, too | `ORDER BY a * b + 0.0` |
 //! | `ORDER BY a`, of a column of a table   | stays                       |
+//! | `array_agg(x ORDER BY a, a DESC)`, `DISTINCT ON (a) … ORDER BY a, a DESC` | `ORDER BY a` |
+//!
+//! DataFusion's aggregates panic or fail where a key comes a second time, which decides nothing.
 
 use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
@@ -34,7 +37,7 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
             let is_changed = distinct
                 .sort_expr
                 .as_mut()
-                .is_some_and(|keys| sorted(keys, input));
+                .is_some_and(|keys| sorted_once(keys, input));
             let node = LogicalPlan::Distinct(Distinct::On(distinct));
             Ok(Transformed::new_transformed(node, is_changed))
         }
@@ -45,7 +48,7 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
                 let sorted = expr.turn_up(&mut |mut part| {
                     let is_changed = match &mut part {
                         Expr::WindowFunction(call) => sorted(&mut call.params.order_by, input),
-                        Expr::AggregateFunction(call) => sorted(&mut call.params.order_by, input),
+                        Expr::AggregateFunction(call) => sorted_once(&mut call.params.order_by, input),
                         _ => false,
                     };
                     Ok(Transformed::new_transformed(part, is_changed))
@@ -55,6 +58,20 @@ pub(crate) fn of_node(node: LogicalPlan) -> DataFusionResult<Transformed<Logical
         }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// As [`sorted`], without keys that come again.
+fn sorted_once(keys: &mut Vec<SortKey>, input: &LogicalPlan) -> bool {
+    let count = keys.len();
+    let mut seen: Vec<Expr> = Vec::with_capacity(count);
+    keys.retain(|key| {
+        let is_new = !seen.contains(&key.expr);
+        if is_new {
+            seen.push(key.expr.clone());
+        }
+        is_new
+    });
+    sorted(keys, input) || keys.len() < count
 }
 
 /// Adds a zero to keys that may be -0; returns whether there are any.

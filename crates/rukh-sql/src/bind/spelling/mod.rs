@@ -20,3 +20,4 @@ pub(crate) mod select_calls;
 pub(crate) mod sequence_calls;
 pub(crate) mod spelled;
 pub(crate) mod values_types;
+pub(crate) mod variadic;

@@ -20,8 +20,7 @@
 //!
 //! | `SELECT a, a`         | a second name for the second, see `output_names`   |
 //! | `SELECT count(*)`     | `SELECT count(*) AS count`                         |
-//! | `SELECT -a AS a … ORDER BY t.a` | see `order_names`                      |
-//! | `SELECT DISTINCT a + 1 … ORDER BY a + 1` | `… ORDER BY` the output column  |
+//! | keys of ORDER BY and DISTINCT ON | see `order_names`, `positions`       |
 //! | `a = ANY (SELECT …)`  | the subquery in another one, under a name          |
 //! | `(a, b) IN (SELECT …)`, `(a, b) < (SELECT …)` | see `rows`       |
 //! | `sum(a), sum(a::int)` | see `cast_names`                                   |
@@ -32,6 +31,7 @@
 //! | `substr(a, 2)`, `position(a IN b)`, `trim(a)`, `overlay(a PLACING b FROM 2)` | calls like any other |
 //! | `extract(year FROM t)` | `extract('YEAR', t)`                               |
 //! | `substring(a FROM 'p')` | `regexp_substring(a, 'p')`                         |
+//! | `concat(VARIADIC a)`    | see `variadic`                                     |
 //! | `a || NULL`, `NULL || a` | `beside_null(a)`: an array stays as it is         |
 //!
 //! Those of row values are SQL's own definitions, NULLs included; DataFusion would compare structs
@@ -47,11 +47,10 @@ use rukh_syntax::sqlparser::ast::{
     VisitorMut, WildcardAdditionalOptions,
 };
 
-use crate::bind::names::order_names;
-use crate::bind::names::output_names::{
-    distinct_on_outputs, name_lateral, name_outputs, order_by_outputs, part_twins,
-};
-use crate::bind::names::stars::name_schemas;
+use crate::bind::names::outputs::order_names;
+use crate::bind::names::outputs::output_names::{name_lateral, name_outputs, part_twins};
+use crate::bind::names::outputs::positions;
+use crate::bind::names::outputs::stars::name_schemas;
 use crate::bind::spelling::casts::is_field;
 use crate::bind::spelling::literal_values::row;
 use crate::bind::spelling::moment_words;
@@ -61,6 +60,7 @@ use crate::bind::spelling::parameters::types::parameter_of;
 use crate::bind::spelling::rows;
 use crate::bind::spelling::select_calls::{self, calls_aggregate};
 use crate::bind::spelling::spelled;
+use crate::bind::spelling::variadic;
 use rukh_error::SqlError;
 use rukh_functions::casts::texts::CAST_VARCHAR;
 use rukh_functions::functions::SQUARE_ROOT;
@@ -187,6 +187,7 @@ impl VisitorMut for Rewriter {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        variadic::name_columns(select);
         if let Some(condition) = &mut select.selection {
             rows::spell_out_conjuncts(condition);
         }
@@ -197,20 +198,18 @@ impl VisitorMut for Rewriter {
         group_by_having(select);
         group_by_elements(select);
         name_schemas(select);
-        let positions = distinct_on_outputs(select);
+        positions::of_groups(select)?;
+        order_names::settle_distinct_on(select)?;
         name_outputs(select);
-        match positions {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
+        ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         let with = query.with.iter_mut().flat_map(|with| &mut with.cte_tables);
         with.for_each(|cte| part_twins(&mut cte.query));
-        order_names::step_aside(query);
+        positions::of_order(query)?;
+        order_names::settle(query)?;
         order_names::name_with(query);
-        order_by_outputs(query);
         ControlFlow::Continue(())
     }
 
@@ -570,7 +569,9 @@ fn expanded(expr: &Expr) -> Result<Option<Expr>, SqlError> {
             arguments.extend(trim_characters.iter().flatten().cloned());
             Ok(Some(call(name, arguments)))
         }
-        Expr::Function(function) => Ok(spelled::spelled(function).or_else(|| remainder(function))),
+        Expr::Function(function) => Ok(variadic::spelled(function)?
+            .or_else(|| spelled::spelled(function))
+            .or_else(|| remainder(function))),
         Expr::AnyOp {
             left,
             compare_op,

@@ -13,11 +13,10 @@
 //!
 //! Where a WHERE is not true it does not matter whether it is false or NULL. DataFusion compares one column only.
 
-use rukh_syntax::make::{call, derived, select};
-use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::make::{call, case, derived, select};
 use rukh_syntax::sqlparser::ast::{
-    AccessExpr, BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    Query, SelectItem, Value,
+    AccessExpr, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
+    SelectItem, Value,
 };
 
 use crate::bind::names::query_width::width_of;
@@ -127,17 +126,11 @@ pub(crate) fn spelled(expr: &Expr, subquery: &Query, negated: bool) -> Option<Ex
         negated: false,
     };
     let boolean = |value: bool| Expr::Value(Value::Boolean(value).into());
-    let when = |condition: Expr, result: Expr| CaseWhen { condition, result };
-    let case = Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![
-            when(any(false), boolean(!negated)),
-            when(any(true), Expr::Value(Value::Null.into())),
-        ],
-        else_result: Some(Box::new(boolean(negated))),
-    };
+    let when = vec![
+        (any(false), boolean(!negated)),
+        (any(true), Expr::Value(Value::Null.into())),
+    ];
+    let case = case(when, Some(boolean(negated)));
     // A comparison gives its column no name, as IN gives it none.
     Some(Expr::Nested(Box::new(Expr::BinaryOp {
         left: Box::new(case),

@@ -8,7 +8,7 @@ use rukh_syntax::make::{derived, query_of, select_from};
 use rukh_syntax::sqlparser::ast::{self, Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, Visitor};
 use rukh_syntax::{HIDDEN, Walk, folded};
 
-use crate::bind::names::output_names::column_name;
+use crate::bind::names::outputs::output_names::column_name;
 
 /// Whether a SELECT gives what such a function returns, subqueries aside.
 pub(crate) fn calls(select: &ast::Select, test: fn(&ast::Function) -> bool) -> bool {

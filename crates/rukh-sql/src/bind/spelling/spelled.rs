@@ -121,14 +121,28 @@ fn named_fields(value: &Expr) -> Option<Expr> {
     Some(call(ROW, values.iter().enumerate().flat_map(pair).collect()))
 }
 
-/// Returns what `jsonb_extract_path` and its kin are.
-fn at_path(function: &Function) -> Option<Expr> {
-    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
-    let op = match name.as_str() {
+/// Returns the operator that `jsonb_extract_path` or one of its kin is, and the document as its operand.
+pub(crate) fn path_operator(function: &str, document: &Expr) -> Option<(BinaryOperator, Expr)> {
+    let op = match function {
         "json_extract_path" | "jsonb_extract_path" => BinaryOperator::HashArrow,
         "json_extract_path_text" | "jsonb_extract_path_text" => BinaryOperator::HashLongArrow,
         _ => return None,
     };
+    let ty = match function.starts_with("jsonb") {
+        true => DataType::JSONB,
+        false => DataType::JSON,
+    };
+    // A literal is a document.
+    let document = match document {
+        Expr::Value(_) => cast(document.clone(), ty),
+        _ => nested(document.clone()),
+    };
+    Some((op, document))
+}
+
+/// Returns what `jsonb_extract_path` and its kin are.
+fn at_path(function: &Function) -> Option<Expr> {
+    let name = function.name.0.last()?.as_ident()?.value.to_ascii_lowercase();
     let FunctionArguments::List(list) = &function.args else {
         return None;
     };
@@ -142,16 +156,7 @@ fn at_path(function: &Function) -> Option<Expr> {
         .map(argument)
         .collect::<Option<Vec<Expr>>>()?
         .into_iter();
-    let document = arguments.next()?;
-    let ty = match name.starts_with("jsonb") {
-        true => DataType::JSONB,
-        false => DataType::JSON,
-    };
-    // A literal is a document.
-    let document = match &document {
-        Expr::Value(_) => cast(document, ty),
-        _ => nested(document),
-    };
+    let (op, document) = path_operator(&name, &arguments.next()?)?;
     let path = Expr::Array(Array {
         elem: arguments.collect(),
         named: true,

@@ -16,7 +16,7 @@ use rukh_syntax::sqlparser::ast::{
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, Visitor, WindowSpec, WindowType,
 };
 
-use super::row_functions::list_of_rows;
+use super::row_functions;
 use rukh_syntax::HIDDEN;
 use rukh_syntax::Walk;
 use rukh_syntax::folded;
@@ -61,7 +61,7 @@ impl Visitor for OfRows {
                 .and_then(|part| part.as_ident())
                 .map(folded);
             name.is_some_and(|name| ["unnest", "generate_series"].contains(&name.as_str()))
-                || list_of_rows(function).is_some()
+                || row_functions::is_of_rows(function)
         };
         match expr {
             Expr::Function(function) if gives_rows(function) => ControlFlow::Break(()),

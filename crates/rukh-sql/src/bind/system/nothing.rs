@@ -10,7 +10,7 @@ use rukh_syntax::sqlparser::ast::{
 
 use super::syntax::system_name;
 use super::system_tables::system_table;
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::spelling::select_calls::calls_aggregate;
 
 /// Columns of texts that are NULL in every row.

@@ -9,6 +9,8 @@
 //! | `generate_series(1, t.k) g`                 | `UNNEST(generate_series(1, t.k)) g (g)`                              |
 //! | `generate_subscripts(x, 1) g`               | `UNNEST(array_subscripts(x, 1, 1)) g (g)`                            |
 //! | `unnest(x, y) WITH ORDINALITY u (a, b, n)`  | `UNNEST(x, y, generate_series(1, …)) u (a, b, n)`                   |
+//! | `SELECT jsonb_each(x)`                      | `SELECT ROW(unnest(jsonb_each_keys_list(x)), unnest(jsonb_each_list(x)))` |
+//! | `SELECT (jsonb_each(x)).*`                  | `SELECT unnest(jsonb_each_keys_list(x)) AS key, …`                  |
 //! | `jsonb_to_recordset(x) r (a int, b text)`   | `LATERAL (SELECT (value ->> 'a')::int, value ->> 'b' FROM UNNEST(…) d (value)) r (a, b)` |
 //!
 //! The number of a row is at most the length of the longest array.
@@ -19,15 +21,15 @@ use std::ops::ControlFlow;
 use rukh_functions::functions::json::expand::list_of;
 use rukh_functions::functions::json::objects::ARRAY_TEXT;
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
-    Value, Visitor, VisitorMut,
+    AccessExpr, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor,
+    TableWithJoins, Value, Visitor, VisitorMut,
 };
 
 use super::series;
 use crate::bind::spelling::named_arguments::placed;
-use rukh_syntax::make::{binary, call, cast, nested, select_from};
-use rukh_syntax::{HIDDEN, Walk, WalkMut, folded};
+use rukh_syntax::make::{binary, call, case, cast, nested, select_from};
+use rukh_syntax::{HIDDEN, Walk, WalkMut, folded, record_star};
 
 /// The number of a row.
 const ORDINALITY: &str = "ordinality";
@@ -234,21 +236,95 @@ fn as_documents(arguments: &[Expr], function: &str) -> Vec<Expr> {
     arguments.iter().enumerate().map(argument).collect()
 }
 
-/// Returns the function that gives the rows of another one, which has one column, as an array.
-pub(super) fn list_of_rows(function: &Function) -> Option<Expr> {
+/// Returns the columns of a function that gives rows of documents, each with its values as an array.
+fn lists_of(function: &Function) -> Option<Vec<(String, Expr)>> {
     let name = name_of(&function.name)?;
     let columns = expanded(&name)?;
-    let ([(_, list)], FunctionArguments::List(arguments)) = (columns.as_slice(), &function.args) else {
+    let FunctionArguments::List(arguments) = &function.args else {
         return None;
     };
-    let arguments = values(&name, &arguments.args)?;
-    Some(call(list, as_documents(&arguments, &name)))
+    let arguments = as_documents(&values(&name, &arguments.args)?, &name);
+    let list = |(column, list): (String, String)| (column, call(&list, arguments.clone()));
+    Some(columns.into_iter().map(list).collect())
+}
+
+/// Whether a function gives rows of documents.
+pub(super) fn is_of_rows(function: &Function) -> bool {
+    lists_of(function).is_some()
+}
+
+fn taken_apart(list: Expr) -> Expr {
+    call("unnest", vec![list])
+}
+
+/// Spells out a call that stands in a select list: as a value, or as a row of its columns.
+pub(super) fn in_select_list(function: &Function) -> Option<Expr> {
+    let lists = lists_of(function)?.into_iter();
+    let mut columns: Vec<Expr> = lists.map(|(_, list)| taken_apart(list)).collect();
+    match columns.len() {
+        1 => columns.pop(),
+        _ => Some(call("row", columns)),
+    }
+}
+
+/// Spells out a column of such a row: `(jsonb_each(d)).key`; `None` of anything else.
+pub(super) fn column_of_row(root: &Expr, access_chain: &[AccessExpr]) -> Option<Expr> {
+    let [AccessExpr::Dot(Expr::Identifier(field))] = access_chain else {
+        return None;
+    };
+    let mut lists = lists_of(called_in(root)?)?.into_iter();
+    let field = folded(field);
+    lists
+        .find(|(column, _)| *column == field)
+        .map(|(_, list)| taken_apart(list))
+}
+
+/// Spells out `(jsonb_each(d)).*` as its columns.
+pub(super) fn spell_out_stars(select: &mut Select) {
+    let star = record_star();
+    let columns = |item: &SelectItem| {
+        let SelectItem::UnnamedExpr(Expr::CompoundFieldAccess { root, access_chain }) = item else {
+            return None;
+        };
+        match access_chain.as_slice() {
+            [AccessExpr::Dot(Expr::Identifier(field))] if field.value == star => lists_of(called_in(root)?),
+            _ => None,
+        }
+    };
+    if !select.projection.iter().any(|item| columns(item).is_some()) {
+        return;
+    }
+    let items = std::mem::take(&mut select.projection).into_iter();
+    let spelled = items.flat_map(|item| match columns(&item) {
+        None => vec![item],
+        Some(lists) => lists
+            .into_iter()
+            .map(|(column, list)| SelectItem::ExprWithAlias {
+                expr: taken_apart(list),
+                alias: Ident::with_quote('"', column),
+            })
+            .collect(),
+    });
+    select.projection = spelled.collect();
+}
+
+fn called_in(expr: &Expr) -> Option<&Function> {
+    match expr {
+        Expr::Nested(inner) => called_in(inner),
+        Expr::Function(function) => Some(function),
+        _ => None,
+    }
 }
 
 /// Spells out a function in FROM.
 pub(crate) fn spell_out(factor: &mut TableFactor) {
+    spell_out_over(factor, &[]);
+}
+
+/// Does the same; what a record has for the columns that a document has no members for is given, one expression for each column.
+pub(crate) fn spell_out_over(factor: &mut TableFactor, others: &[Expr]) {
     let spelled = match Called::of(factor) {
-        Some(called) => records(&called).or_else(|| rows(&called)),
+        Some(called) => records(&called, others).or_else(|| rows(&called)),
         None => None,
     };
     if let Some(spelled) = spelled {
@@ -315,8 +391,9 @@ fn alias<'n>(called: &Called<'_>, names: impl Iterator<Item = &'n str>) -> Table
     }
 }
 
-/// `jsonb_to_record` and its kin: each column is a member, cast to the type that the alias gives it.
-fn records(called: &Called<'_>) -> Option<TableFactor> {
+/// `jsonb_to_record` and its kin: each column is a member, cast to the type that the alias gives it, or the other value that it has where
+/// there is no member.
+fn records(called: &Called<'_>, others: &[Expr]) -> Option<TableFactor> {
     let is_set = match called.name.as_str() {
         "json_to_record" | "jsonb_to_record" => false,
         "json_to_recordset" | "jsonb_to_recordset" => true,
@@ -331,23 +408,29 @@ fn records(called: &Called<'_>) -> Option<TableFactor> {
         true => Expr::Identifier(row.clone()),
         false => nested(document.clone()),
     };
-    let item = |column: &TableAliasColumnDef| {
+    let item = |(at, column): (usize, &TableAliasColumnDef)| {
         let ty = column.data_type.clone()?;
         let name = Expr::Value(Value::SingleQuotedString(folded(&column.name)).into());
         let member = |op| nested(binary(&source, op, &name));
+        let has_member = Expr::IsNotNull(Box::new(member(BinaryOperator::Arrow)));
         let value = match &ty {
             DataType::JSON | DataType::JSONB => member(BinaryOperator::Arrow),
             DataType::Array(_) => call(ARRAY_TEXT, vec![member(BinaryOperator::Arrow)]),
             _ => member(BinaryOperator::LongArrow),
         };
+        let value = cast(value, ty);
         Some(SelectItem::ExprWithAlias {
-            expr: cast(value, ty),
+            expr: match others.get(at) {
+                Some(other) => case(vec![(has_member, value)], Some(other.clone())),
+                None => value,
+            },
             alias: column.name.clone(),
         })
     };
     let items = given
         .columns
         .iter()
+        .enumerate()
         .map(item)
         .collect::<Option<Vec<SelectItem>>>()?;
     let from = match is_set {

@@ -13,11 +13,10 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use rukh_syntax::make::call;
-use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::make::{call, case};
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
+    BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr,
+    TableAlias, TableFactor, TableWithJoins, Value, Visitor, VisitorMut,
 };
 use rukh_syntax::{Walk, WalkMut};
 
@@ -333,16 +332,7 @@ impl Joins {
         });
         let others: Vec<SelectItem> = all.collect();
         let found = self.join_all(query, boolean(true), others);
-        Expr::Case {
-            case_token: AttachedToken::empty(),
-            end_token: AttachedToken::empty(),
-            operand: None,
-            conditions: vec![CaseWhen {
-                condition: found,
-                result: item,
-            }],
-            else_result: None,
-        }
+        case(vec![(found, item)], None)
     }
 
     /// Joins with a subquery that gives `item`; returns the column that holds it.

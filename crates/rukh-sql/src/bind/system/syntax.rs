@@ -38,7 +38,7 @@ use rukh_syntax::sqlparser::ast::{
     Subscript, TableAlias, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::spelling::parameters::arrays::{all_of, any_of};
 use crate::bind::spelling::rows;
 use rukh_functions::functions::STRING_ROWS;
@@ -72,6 +72,7 @@ impl VisitorMut for Spell {
     type Break = Infallible;
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        row_functions::spell_out_stars(select);
         select.projection.iter_mut().for_each(keep_name);
         ControlFlow::Continue(())
     }
@@ -101,6 +102,11 @@ impl VisitorMut for Spell {
             negated,
         } = expr
             && let Some(spelled) = series::search_path(inner, subquery, *negated)
+        {
+            *expr = spelled;
+        }
+        if let Expr::CompoundFieldAccess { root, access_chain } = expr
+            && let Some(spelled) = row_functions::column_of_row(root, access_chain)
         {
             *expr = spelled;
         }
@@ -239,7 +245,7 @@ fn keep_name(item: &mut SelectItem) {
             let name = call.name.0.last().and_then(|part| part.as_ident());
             matches!(call.args, FunctionArguments::Subquery(_))
                 || name.is_some_and(is_spelled)
-                || row_functions::list_of_rows(call).is_some()
+                || row_functions::is_of_rows(call)
         }
         _ => false,
     };
@@ -563,11 +569,10 @@ fn array_of(name: &ObjectName) -> Option<&'static str> {
 
 /// Makes `unnest(array)` of a call that gives rows.
 fn rows_of(function: &Function) -> Option<Expr> {
-    let array = match array_of(&function.name) {
-        Some(array) => call(array, arguments_of(function)),
-        None => row_functions::list_of_rows(function)?,
-    };
-    Some(call("unnest", vec![array]))
+    match array_of(&function.name) {
+        Some(array) => Some(call("unnest", vec![call(array, arguments_of(function))])),
+        None => row_functions::in_select_list(function),
+    }
 }
 
 /// Makes `UNNEST(array)` of a function in FROM that gives rows.

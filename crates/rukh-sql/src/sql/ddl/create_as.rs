@@ -144,7 +144,10 @@ fn check_stored(field: &Field) -> Result<(), SqlError> {
 pub(super) fn check_no_row(field: &Field) -> Result<(), SqlError> {
     let declared = data_type_of(field);
     let ty = match field.data_type() {
-        _ if matches!(declared.element().unwrap_or(declared), DataType::Record(_)) => return Ok(()),
+        _ if matches!(declared.element().unwrap_or(declared), DataType::Record(of) if !of.is_of_relation()) =>
+        {
+            return Ok(());
+        }
         ArrowType::Struct(_) => "record",
         ArrowType::List(of) if matches!(of.data_type(), ArrowType::Struct(_)) => "record[]",
         _ => return Ok(()),

@@ -61,6 +61,7 @@ pub(super) fn view(
     check_no_parameters(&statement.query)?;
     let mut query = statement.query.as_ref().clone();
     qualify(&mut query, catalog);
+    let of_rows = type_names::relations_named(&query)?;
     type_names::spell_out(&mut query);
     let named = stored_names::spell_out(&mut query, catalog, &mut |probe| {
         let mut probe = probe.clone();
@@ -112,13 +113,29 @@ pub(super) fn view(
             ty: data_type_of(field),
         });
     }
+    let mut reads = tables_read(&plan, named)?;
+    let mut views = expand(&mut stored, catalog)?;
+    // The types of rows go with their relations.
+    for (schema, name) in of_rows {
+        match (
+            catalog.view_named(schema, name),
+            catalog.table_named(schema, name),
+        ) {
+            (Some(view), _) => views.push(view.id),
+            (None, Ok(table)) if reads.iter().all(|(known, _)| *known != table.id) => {
+                let columns = table.declared_columns().iter().map(|column| column.id);
+                reads.push((table.id, columns.collect()));
+            }
+            _ => {}
+        }
+    }
     let view = View {
         id: ViewId(0),
         schema: schema.to_string(),
         name: statement.name.name.clone(),
         columns,
-        reads: tables_read(&plan, named)?,
-        views: expand(&mut stored, catalog)?,
+        reads,
+        views,
         sql,
         check: statement.check,
         comment: None,

@@ -17,7 +17,7 @@ use super::insert::insert_into;
 use super::merge::merge_within;
 use super::returning::{RETURNED_BYTES_MAX, Written, too_much};
 use super::target::{Scope, commit};
-use crate::bind::names::output_names::without_twins;
+use crate::bind::names::outputs::output_names::without_twins;
 use crate::exec::rows::Rows;
 use crate::sql::computed::make_batch;
 use crate::sql::dispatch::{tagged, verb_of};

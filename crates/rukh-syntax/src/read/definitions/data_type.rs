@@ -20,7 +20,7 @@ use crate::tree::{ObjectName, TypeName};
 /// | `BYTEA`, `VARBINARY`                  | VARBINARY                  |
 /// | `TIMESTAMPTZ`                         | TIMESTAMP WITH TIME ZONE   |
 ///
-/// `type[]`, whatever its dimensions and lengths, is the type of arrays of one dimension.
+/// `type[]`, whatever its dimensions and lengths, is the type of arrays of one dimension, and so is `_int4`.
 ///
 /// Fails with 42704 on a type that is not known, 22023 on a bad length or precision.
 pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
@@ -32,6 +32,12 @@ pub fn data_type(parsed: &Parsed) -> Result<DataType, StatementError> {
         },
         Parsed::Array(ArrayElemTypeDef::SquareBracket(element, _)) => data_type(element).map(DataType::array),
         Parsed::Custom(name, _) if let Some(found) = found_data_type(name) => Ok(found),
+        Parsed::Custom(name, modifiers)
+            if modifiers.is_empty()
+                && let Some(element) = array_name(name) =>
+        {
+            named(element).map(DataType::array)
+        }
         Parsed::Array(_) => Err(StatementError::unsupported("arrays are written as type[]")),
         // sqlparser keeps a name in quotes as it is; types have no capitals.
         _ => named(&parsed.to_string().replace('"', "")),
@@ -61,6 +67,38 @@ pub(crate) fn type_name(parsed: &Parsed, position: usize) -> Result<TypeName, St
         (Ok(ty), of) if is_declared(of) => Ok(TypeName::Declared(ty)),
         (found, _) => found.map(TypeName::Known).map_err(|error| error.at(position)),
     }
+}
+
+/// Types whose arrays go by a name of their own, too, which `pg_type` has: `_int4` is `int4[]`.
+const ELEMENTS: [&str; 21] = [
+    "bool",
+    "bytea",
+    "bpchar",
+    "cidr",
+    "date",
+    "float4",
+    "float8",
+    "inet",
+    "int2",
+    "int4",
+    "int8",
+    "interval",
+    "json",
+    "jsonb",
+    "numeric",
+    "text",
+    "time",
+    "timestamp",
+    "timestamptz",
+    "uuid",
+    "varchar",
+];
+
+/// Returns the type of the elements of an array whose type is named by one word.
+fn array_name(name: &ast::ObjectName) -> Option<&'static str> {
+    let word = name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+    let element = word.strip_prefix('_')?;
+    ELEMENTS.into_iter().find(|known| *known == element)
 }
 
 /// Whether a type is VARCHAR without a length, or a moment with as many digits as it has without saying so.

@@ -19,7 +19,7 @@ use crate::nodes::{make, sql_text};
 use crate::read::definitions::data_type::type_name;
 use crate::read::query;
 use crate::read::reader::Reader;
-use crate::text::{Source, split_statements};
+use crate::text::{Source, split_statements, variadic};
 use crate::tree::{
     Expression, FunctionAction, FunctionBody, FunctionDefinition, FunctionName, FunctionStatement,
     ParameterDefinition, ReturnsDefinition, Statement, TypeName,
@@ -231,11 +231,14 @@ fn parameters(reader: &mut Reader<'_>) -> Result<Vec<ParameterDefinition>, State
 }
 
 fn parameter(reader: &mut Reader<'_>) -> Result<ParameterDefinition, StatementError> {
-    for mode in ["out", "inout", "variadic"] {
+    for mode in ["out", "inout"] {
         if reader.peeks_at(0, mode) && matches!(reader.peek_at(1), Token::Word(_)) {
             let mode = mode.to_ascii_uppercase();
             return Err(reader.unsupported(format!("{mode} parameters are not supported")));
         }
+    }
+    if matches!(reader.peek_at(0), Token::Word(word) if word.value == variadic()) {
+        return Err(reader.unsupported("VARIADIC parameters are not supported"));
     }
     if reader.peeks_at(0, "in") {
         reader.take();

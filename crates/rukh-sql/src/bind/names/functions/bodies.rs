@@ -323,16 +323,7 @@ pub(super) fn unless_null(arguments: Vec<Expr>, value: Expr) -> Expr {
     let Some(condition) = arguments.iter().map(is_null).reduce(make::or) else {
         return make::nested(value);
     };
-    Expr::Case {
-        case_token: ast::helpers::attached_token::AttachedToken::empty(),
-        end_token: ast::helpers::attached_token::AttachedToken::empty(),
-        operand: None,
-        conditions: vec![ast::CaseWhen {
-            condition,
-            result: Expr::Value(Value::Null.into()),
-        }],
-        else_result: Some(Box::new(value)),
-    }
+    make::case(vec![(condition, Expr::Value(Value::Null.into()))], Some(value))
 }
 
 pub(super) fn not_null(arguments: &[Expr]) -> Option<Expr> {

@@ -5,16 +5,15 @@ use std::ops::ControlFlow;
 use datafusion::arrow::datatypes::Field;
 use rukh_error::SqlError;
 use rukh_functions::functions::json::make::ROW;
-use rukh_syntax::make::{binary, call};
-use rukh_syntax::sqlparser::ast::helpers::attached_token::AttachedToken;
+use rukh_syntax::make::{binary, call, case};
 use rukh_syntax::sqlparser::ast::{
-    BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    SelectItem, Value, Visitor, VisitorMut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, Value,
+    Visitor, VisitorMut,
 };
 use rukh_syntax::{Walk, folded, record_star};
 
 use super::{Column, Relation, Spelled, fields_of, shown, table_of, truth};
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::names::whole_rows::{RowUse, is_mark, row_use};
 use crate::bind::spelling::rows::{self, RECORD};
 use crate::bind::spelling::spelled;
@@ -287,18 +286,9 @@ fn with_columns(row: &Expr, columns: &[&Column]) -> Expr {
 
 /// Makes NULL of what is made of a row that an outer join made up.
 fn if_there(mark: Option<Expr>, value: Expr) -> Expr {
-    let Some(mark) = mark else {
-        return value;
-    };
-    Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen {
-            condition: mark,
-            result: value,
-        }],
-        else_result: None,
+    match mark {
+        Some(mark) => case(vec![(mark, value)], None),
+        None => value,
     }
 }
 

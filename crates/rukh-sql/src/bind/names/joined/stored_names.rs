@@ -28,7 +28,7 @@ use rukh_syntax::{HIDDEN, WalkMut, folded, is_reserved, quoted};
 
 use super::row_values::record_of_star;
 use super::{Column, Found, Merged, Probe, Relation, factors, merge, table_of, unaliased};
-use crate::bind::names::output_names::name_of;
+use crate::bind::names::outputs::output_names::name_of;
 use crate::bind::spelling::rows;
 
 /// Plans a query, for its columns; `None` if it cannot be planned.

@@ -16,6 +16,7 @@ use rukh_syntax::sqlparser::ast::{
 };
 use rukh_syntax::{Name, ObjectName, Ownable, Statement, WalkMut, folded};
 
+use crate::bind::names::type_names::{self, Change};
 use crate::bind::spelling::parsing::parse;
 use crate::exec::session_settings::notice::Notice;
 use crate::pg::sequences::{default_of, sequence_named_in_default};
@@ -167,7 +168,7 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
         if let Some(materialized) = &mut next.materialized {
             let query = &mut materialized.query;
             (query.schema, query.name) = (next.schema.clone(), next.name.clone());
-            if let Some(sql) = moved_query(&query.sql, moves)? {
+            if let Some(sql) = moved_query(&query.sql, catalog, moves)? {
                 query.sql = sql;
             }
         }
@@ -196,7 +197,7 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
         if let Some((schema, name)) = moves.of(&view.schema, &view.name) {
             (next.schema, next.name) = (schema.clone(), name.clone());
         }
-        next.sql = moved_query(&view.sql, moves)?.unwrap_or(next.sql);
+        next.sql = moved_query(&view.sql, catalog, moves)?.unwrap_or(next.sql);
         if next != **view {
             changes.views.push(next);
         }
@@ -205,7 +206,7 @@ pub(in crate::sql::ddl) fn moved(catalog: &Catalog, moves: &Moves) -> Result<Def
 }
 
 /// Returns the query of a view with the new names of what it reads; `None` if they are the old ones.
-fn moved_query(sql: &str, moves: &Moves) -> Result<Option<String>, SqlError> {
+fn moved_query(sql: &str, catalog: &Catalog, moves: &Moves) -> Result<Option<String>, SqlError> {
     let Statement::Query(mut query) = parse(sql)? else {
         return Err(SqlError::internal("a view holds another statement than a query"));
     };
@@ -215,6 +216,18 @@ fn moved_query(sql: &str, moves: &Moves) -> Result<Option<String>, SqlError> {
     };
     let query: &mut Query = query.as_mut();
     let _ = query.walk_mut(&mut mover);
+    // The type of the rows of a relation has its name.
+    for ((schema, name), (new_schema, new_name)) in &moves.0 {
+        if catalog.type_named(schema, name).is_none() {
+            mover.has_moved |= type_names::renamed(
+                query,
+                &Change::Name {
+                    old: (schema, name),
+                    new: (new_schema, new_name),
+                },
+            );
+        }
+    }
     Ok(mover.has_moved.then(|| sql_text(query)))
 }
 

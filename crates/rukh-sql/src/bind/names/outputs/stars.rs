@@ -15,6 +15,7 @@ use rukh_syntax::sqlparser::ast::{
     self, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
 
+use crate::bind::names::outputs::positions::is_one_column;
 use crate::bind::spelling::rewrite::rewrite;
 use rukh_error::SqlError;
 use rukh_syntax::HIDDEN;
@@ -26,16 +27,14 @@ pub(crate) async fn expand(state: &SessionState, query: &mut Query) -> Result<()
         return Ok(());
     };
     let counts = match &select.distinct {
-        Some(ast::Distinct::On(keys)) => keys.iter().any(|key| matches!(key, Expr::Value(_))),
+        Some(ast::Distinct::On(keys)) => keys
+            .iter()
+            .any(|key| matches!(key, Expr::Value(_) | Expr::Nested(_))),
         _ => false,
     };
     let is_spelled = |at: &usize| {
         let (before, item) = (&select.projection[..*at], &select.projection[*at]);
-        let is_star = !matches!(
-            item,
-            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-        );
-        (counts && is_star) || before.iter().any(|before| overlaps(before, item))
+        (counts && !is_one_column(item)) || before.iter().any(|before| overlaps(before, item))
     };
     let repeated: Vec<usize> = (0..select.projection.len()).filter(is_spelled).collect();
     // From the last on, so that places before stay what they are.

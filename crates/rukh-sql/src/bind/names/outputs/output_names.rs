@@ -10,14 +10,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Schema;
 use rukh_syntax::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Distinct, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
-    TimezoneInfo, TrimWhereField, Value,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Query, Select, SelectItem, SetExpr, TableFactor, TimezoneInfo, TrimWhereField,
+    Value,
 };
 
 use crate::bind::spelling::rows::{self, RECORD};
 use crate::bind::spelling::spelled;
-use rukh_error::SqlError;
 use rukh_functions::casts::texts::{CAST_CHAR, CAST_VARCHAR};
 use rukh_functions::functions::STRING_ROWS;
 use rukh_functions::functions::by_row::BITWISE_NOT;
@@ -164,69 +163,6 @@ fn number_of(select: &Select) -> u64 {
     let mut hasher = DefaultHasher::new();
     select.to_string().hash(&mut hasher);
     hasher.finish()
-}
-
-/// Has ORDER BY of SELECT DISTINCT name the output columns that it repeats: DataFusion compares names. A number is a position, whether an
-/// output column is that number or not.
-pub(crate) fn order_by_outputs(query: &mut Query) {
-    let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &mut query.order_by) else {
-        return;
-    };
-    let (Some(Distinct::Distinct), OrderByKind::Expressions(keys)) = (&select.distinct, &mut order.kind)
-    else {
-        return;
-    };
-    for key in keys.iter_mut().filter(|key| !matches!(key.expr, Expr::Value(_))) {
-        let of_key = |item: &SelectItem| match item {
-            SelectItem::ExprWithAlias { expr, alias } if *expr == key.expr => Some(alias.clone()),
-            _ => None,
-        };
-        if let Some(alias) = select.projection.iter().find_map(of_key) {
-            key.expr = Expr::Identifier(alias);
-        }
-    }
-}
-
-/// Spells positions in DISTINCT ON as the output columns that they count; to DataFusion they are numbers.
-///
-/// # Errors
-/// 42P10 where there is no such column, 42601 on other constants, 0A000 behind a star of which it is not known how many columns it is.
-pub(crate) fn distinct_on_outputs(select: &mut Select) -> Result<(), SqlError> {
-    let Some(Distinct::On(keys)) = &mut select.distinct else {
-        return Ok(());
-    };
-    for key in keys {
-        let Expr::Value(value) = key else { continue };
-        let position: usize = match &value.value {
-            Value::Number(text, _) => text.parse().ok(),
-            Value::Placeholder(_) => continue,
-            _ => None,
-        }
-        .ok_or_else(|| SqlError::syntax("non-integer constant in DISTINCT ON"))?;
-        let items = select.projection.iter();
-        let is_column = |item: &&SelectItem| {
-            matches!(
-                item,
-                SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-            )
-        };
-        let columns = items.take_while(is_column).count();
-        let place = position.checked_sub(1).filter(|place| *place < columns);
-        match place.map(|place| &select.projection[place]) {
-            Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
-                *key = expr.clone()
-            }
-            _ if position > 0 && columns < select.projection.len() => {
-                let message = "a position in DISTINCT ON behind * is not supported in a subquery";
-                return Err(SqlError::unsupported(message).with_hint("Name the column."));
-            }
-            _ => {
-                let message = format!("DISTINCT ON position {position} is not in select list");
-                return Err(SqlError::statement("42P10", message));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns the name that an expression gives its column, if it gives one.
